@@ -21,23 +21,23 @@ from pathlib import Path
 import psutil
 import uvloop
 from contract.telemetry.running import Running, eventually
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import REGION, make_tables
 from fixtures.topics import make_topics
 
 from bench.http_load import Loader, Outcome, Request
 from bench.report import print_figures, print_table
-from tidings.accounts.signatures import sign
-from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.signatures import sign_jws
+from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.dynamo.opening import open_client
 from tidings.tenants.model import TenantSettings
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
@@ -58,16 +58,18 @@ class Place:
     prefix: str
     redis: str
     kafka: str
-    space: Space
+    space: Namespace
 
 
 @contextmanager
-def engines(kind: DynamoKind) -> Iterator[tuple[Place, Fleet]]:
+def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
     with tempfile.TemporaryDirectory() as home:
-        fleet = Fleet(Path(home), user_cache())
-        fleet.start(Wish(engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}), dynamo=kind))
+        fleet = LocalCluster(Path(home), default_cache())
+        fleet.start(
+            StartRequest(engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}), dynamo=kind)
+        )
         try:
-            space = Space()
+            space = Namespace()
             url = f"http://{fleet.find('dynamo').node.address}"
             for tables in make_tables(Dynamo(kind, url), space.table_prefix):
                 redis = f"redis://{fleet.find('valkey').node.address}"
@@ -123,8 +125,10 @@ class World:
     async def make_tokens(self, place: Place) -> None:
         clock = SystemClock()
         async with open_client(place.endpoint, REGION, place.prefix) as client:
-            await Tenants(DynamoTenantStore(client), clock).create(self.tenant, TenantSettings(name="bench"))
-            pair = await SigningKeys(DynamoSigningKeyStore(client), clock).make(self.tenant, "Ed25519")
+            await TenantService(DynamoTenantStore(client), clock).create(
+                self.tenant, TenantSettings(name="bench")
+            )
+            pair = await SigningKeyService(DynamoSigningKeyStore(client), clock).make(self.tenant, "Ed25519")
         now_s = clock.now_ms() // 1000
         for user in self.users:
             claims = {
@@ -134,7 +138,7 @@ class World:
                 "iat": now_s,
                 "exp": now_s + 7200,
             }
-            self.headers[user] = f"Authorization: Bearer {sign(claims, pair.private)}\r\n"
+            self.headers[user] = f"Authorization: Bearer {sign_jws(claims, pair.private)}\r\n"
 
     async def make_chats(self, loader: Loader) -> None:
         pairs = [
@@ -212,7 +216,7 @@ def _family(pid: int) -> list[psutil.Process]:
     return [process, *process.children(recursive=True)]
 
 
-async def under_load(place: Place, api: Running, fleet: Fleet, given: argparse.Namespace) -> None:
+async def under_load(place: Place, api: Running, fleet: LocalCluster, given: argparse.Namespace) -> None:
     world = World(place.space.tenant)
     await world.make_tokens(place)
     port = api.wait_for("listening")["port"]

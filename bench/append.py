@@ -10,33 +10,33 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import REGION, Tables, make_tables
 
 from bench.report import Spread, print_figures, print_table
-from tidings.chats.manage import Manage
-from tidings.chats.model import Standing
-from tidings.chats.rules import Action, refuse
-from tidings.chats.store import DynamoRows
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.chats.manage import ChatCommands
+from tidings.chats.model import MemberStatus
+from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.store import DynamoChatStore
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
-from tidings.messages.append import Appends
+from tidings.messages.append import Appender
 from tidings.messages.content import Content
-from tidings.messages.lane import World
-from tidings.messages.model import Entry, Kind
-from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog
+from tidings.messages.lane import AppendDeps
+from tidings.messages.model import Entry, EntryKind
+from tidings.messages.send import MessageSender
+from tidings.messages.store import DynamoEditWriter, DynamoMessageLog
 from tidings.messages.store.items import entry_item
 from tidings.messages.store.log import ABSENT
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 from tidings.tables.patterns import messages as patterns
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.store import DynamoKeyStore
 
@@ -59,14 +59,16 @@ class Stage:
     Content is sealed as in production. A message's key is its client's to make, so the keys are made before.
     """
 
-    def __init__(self, client: Client, tenant: str, key_file: Path) -> None:
+    def __init__(self, client: DynamoClient, tenant: str, key_file: Path) -> None:
         self.client = client
         self.tenant = TenantId(tenant)
-        rows, log = DynamoRows(client, SystemClock()), DynamoLog(client, SystemClock())
-        appends = Appends(World(log, rows, SystemClock(), epoch=first_epoch))
-        self.manage = Manage(rows, appends)
-        keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), Policy())
-        self.send = Send(appends, DynamoChanges(), keys=keys, may_send=may_send, clock=SystemClock())
+        rows, log = DynamoChatStore(client, SystemClock()), DynamoMessageLog(client, SystemClock())
+        appends = Appender(AppendDeps(log, rows, SystemClock(), epoch=initial_epoch))
+        self.manage = ChatCommands(rows, appends)
+        keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())
+        self.send = MessageSender(
+            appends, DynamoEditWriter(), keys=keys, may_send=may_send, clock=SystemClock()
+        )
         self.client_keys = map(ClientKey, iter([new_ulid() for _ in range(KEYS_MADE)]))
         self.chats: list[ChatKey] = []
         self.bare_heads = [0] * (CHATS + 1)
@@ -106,15 +108,15 @@ class Stage:
         await self.client.put(patterns.APPEND, item, condition=ABSENT, repeatable=True)
 
 
-def may_send(standing: Standing, after: int | None, /) -> Code | None:
-    return refuse(Action.SEND, standing, after)
+def may_send(standing: MemberStatus, after: int | None, /) -> Code | None:
+    return check_permission(ChatAction.SEND, standing, after)
 
 
 def bare_entry(sequence: int) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId("a0"),
         client_key=ClientKey("01J8ZQ4M2Y9T6W3K5N7P0R1S2V"),
         fingerprint=b"f" * 32,
@@ -140,7 +142,7 @@ async def rounds(
     tables: Tables, count: int, times: int, key_file: Path
 ) -> tuple[dict[str, list[Run]], float]:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        stage = Stage(client, Space().tenant, key_file)
+        stage = Stage(client, Namespace().tenant, key_file)
         await stage.prepare()
         contenders: dict[str, tuple[Work, int, int]] = {
             "many chats, bare puts": (stage.bare, count, IN_FLIGHT),
@@ -167,13 +169,15 @@ async def write_units(stage: Stage, count: int) -> float:
 @contextmanager
 def engine(kind: str) -> Iterator[Tables]:
     with tempfile.TemporaryDirectory() as home:
-        fleet = Fleet(Path(home), user_cache())
+        fleet = LocalCluster(Path(home), default_cache())
         fleet.start(
-            Wish(engines=frozenset({Engine.DYNAMO}), dynamo="dynoxide" if kind == "dynoxide" else "local")
+            StartRequest(
+                engines=frozenset({Engine.DYNAMO}), dynamo="dynoxide" if kind == "dynoxide" else "local"
+            )
         )
         try:
             node = fleet.find("dynamo").node
-            yield from make_tables(Dynamo("dynoxide", f"http://{node.address}"), Space().table_prefix)
+            yield from make_tables(Dynamo("dynoxide", f"http://{node.address}"), Namespace().table_prefix)
         finally:
             fleet.stop()
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from bench.report import Spread, print_figures, print_table
 from tidings_harness.checking.check import check
-from tidings_harness.history.events import RECORD, Sort
-from tidings_harness.history.loading import History, load
+from tidings_harness.history.events import RECORD, EntryCategory
+from tidings_harness.history.loading import History, load_history
 from tidings_harness.history.writing import Recorder
-from tidings_harness.imagined import Town, imagine
+from tidings_harness.imagined import SyntheticSetup, synthesize
 
 
 def written(history: History, directory: Path) -> None:
@@ -29,7 +29,7 @@ def recorder_us(directory: Path, calls: int) -> float:
         device, chat = recorder.name("device"), recorder.name("chat")
         start = time.process_time()
         for number in range(calls):
-            recorder.given(device, chat, 1, number, number, sort=Sort.MESSAGE, is_asked=False)
+            recorder.delivered(device, chat, 1, number, number, sort=EntryCategory.MESSAGE, is_asked=False)
             recorder.flush()
         return (time.process_time() - start) / calls * 1e6
 
@@ -42,14 +42,16 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    town = Town(chats=given.chats, members=given.members, devices=given.devices, entries=given.entries)
+    town = SyntheticSetup(
+        chats=given.chats, members=given.members, devices=given.devices, entries=given.entries
+    )
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
-        written(imagine(town), Path(place))
+        written(synthesize(town), Path(place))
         events = (Path(place) / "0001.events").stat().st_size // RECORD.itemsize - 1
         loading, checking, rules = [], [], {}
         for _ in range(given.rounds):
             start = time.process_time()
-            history = load(Path(place))
+            history = load_history(Path(place))
             loaded = time.process_time()
             verdict = check(history)
             if not verdict.is_good:

@@ -20,7 +20,7 @@ from aiobotocore.session import get_session
 
 from bench.report import Spread, print_figures, print_table
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.transactions import Put
 
@@ -138,16 +138,16 @@ async def cpu_us(call: Call, calls: int) -> float:
     return (time.process_time() - before) / (each * IN_FLIGHT) * 1e6
 
 
-async def ours(port: int, calls: int, make: Callable[[Client], Call]) -> float:
+async def ours(port: int, calls: int, make: Callable[[DynamoClient], Call]) -> float:
     async with open_client(f"http://127.0.0.1:{port}", REGION, PREFIX) as client:
         return await cpu_us(make(client), calls)
 
 
-def our_put(client: Client) -> Call:
+def our_put(client: DynamoClient) -> Call:
     return lambda n: client.put(PUT, picked(ENTRIES, n), condition=ABSENT, repeatable=True)
 
 
-def our_transact(client: Client) -> Call:
+def our_transact(client: DynamoClient) -> Call:
     def call(n: int) -> Awaitable[object]:
         puts = [Put(table=TABLE, item=picked(ENTRIES, n + k), condition=ABSENT) for k in range(ITEMS)]
         return client.transact_write(TRANSACT, puts, token=f"token-{n}")

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
-from fixtures.city import City, ProcessKind, city_on
-from fixtures.gateway import Gateway
+from fixtures.city import InstallationProcesses, ProcessKind, installation_on
+from fixtures.gateway import RunningGateway
 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.report import print_figures, print_table
 from bench.whole.using import cpu_us
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 
 _TICKS_PER_S = 100
 _MISSED = 100
@@ -32,8 +32,8 @@ _MISSED = 100
 
 @dataclass
 class Installation:
-    city: City
-    processes: Mapping[str, Gateway] = field(default_factory=dict)
+    city: InstallationProcesses
+    processes: Mapping[str, RunningGateway] = field(default_factory=dict)
 
     def start(self, **changes: str) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
@@ -202,10 +202,10 @@ def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
 def installation(**changes: str) -> Iterator[Installation]:
     """Settings of its processes by their names, without the prefix."""
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
-        fleet = Fleet(Path(place) / "engines", user_cache(), dies_with_us=True)
+        fleet = LocalCluster(Path(place) / "engines", default_cache(), dies_with_us=True)
         try:
-            fleet.start(Wish(engines=frozenset(Engine), dynamo="dynoxide"))
-            with city_on(fleet, "dynoxide", Path(place)) as city:
+            fleet.start(StartRequest(engines=frozenset(Engine), dynamo="dynoxide"))
+            with installation_on(fleet, "dynoxide", Path(place)) as city:
                 asyncio.run(city.found())
                 here = Installation(city)
                 here.start(**changes)
@@ -225,7 +225,7 @@ def _own_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _units(process: Gateway, kind: str) -> float:
+def _units(process: RunningGateway, kind: str) -> float:
     page: str = process.get("/metrics")[1]
     found = [line for line in page.splitlines() if line.startswith(f"tidings_dynamo_{kind}_units_total")]
     return sum(float(line.rpartition(" ")[2]) for line in found)

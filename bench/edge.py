@@ -10,40 +10,40 @@ from typing import Any, cast
 from bench.report import Spread, print_figures, print_table
 from tidings.accounts.model import Principal
 from tidings.api.app import make_app
-from tidings.api.options import Options
-from tidings.api.ports import NoLimits, NoTelemetry
-from tidings.api.services import Services
-from tidings.chats.look import Looked
+from tidings.api.options import ApiOptions
+from tidings.api.ports import NoApiLimits, NoApiTelemetry
+from tidings.api.services import ApiServices
+from tidings.chats.look import ChatView
 from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, MessageId, TenantId, UserId
 from tidings.kernel.secrets import Secret
 from tidings.messages.content import Content
-from tidings.messages.history import Page, Shown, State
-from tidings.messages.model import Entry, Kind
-from tidings.messages.send import Sent
+from tidings.messages.history import ContentState, HistorySlice, VisibleEntry
+from tidings.messages.model import Entry, EntryKind
+from tidings.messages.send import SendResult
 
 CHAT, ANNA = ChatKey(TenantId("acme"), ChatId("gLAJWK6M7H3QFQ3PWXCZ5GZQD")), UserId("anna")
 HEADERS = [(b"authorization", b"Bearer x"), (b"host", b"api"), (b"content-type", b"application/json")]
 BODY = b'{"text": "Hello, how are you doing today?", "client_message_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "after": 6}'
 
 
-def canned() -> Services:
+def canned() -> ApiServices:
     """Every answer is made beforehand."""
     principal = Principal(tenant=CHAT.tenant, user=ANNA)
-    page = Page(tuple(message(n) for n in range(20)), 0, 20, has_older=True, has_newer=False)
+    page = HistorySlice(tuple(message(n) for n in range(20)), 0, 20, has_older=True, has_newer=False)
     own = Membership(user=ANNA, role=Role.OWNER, intervals=(Interval(0),))
     chat = Chat(key=CHAT, type=ChatType.GROUP, created_by=ANNA, member_count=3, name="us")
-    sent = Sent(MessageId(f"{CHAT.chat}.7"), 7, is_repeat=False)
+    sent = SendResult(MessageId(f"{CHAT.chat}.7"), 7, is_repeat=False)
     made = SimpleNamespace(
         credentials=SimpleNamespace(verify=returning(principal)),
-        look=SimpleNamespace(chat=returning(Looked(chat, own))),
+        look=SimpleNamespace(chat=returning(ChatView(chat, own))),
         history=SimpleNamespace(before=returning(page), one=returning(message(7))),
         statuses=SimpleNamespace(of=returning([])),
         send=returning(sent),
-        limits=NoLimits(),
-        telemetry=NoTelemetry(),
+        limits=NoApiLimits(),
+        telemetry=NoApiTelemetry(),
     )
-    return cast("Services", made)
+    return cast("ApiServices", made)
 
 
 def returning(value: object) -> Callable[..., Awaitable[Any]]:
@@ -53,17 +53,17 @@ def returning(value: object) -> Callable[..., Awaitable[Any]]:
     return answer
 
 
-def message(sequence: int) -> Shown:
+def message(sequence: int) -> VisibleEntry:
     entry = Entry(
         sequence=sequence + 1,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=ANNA,
         client_key=ClientKey("01JCQ4Z7N3V5X9B2M8K6T1R0WD"),
         fingerprint=b"",
         created_at_ms=1_763_000_000_000 + sequence * 977,
     )
-    return Shown(entry, State.THERE, Content(text="Hello, how are you doing today?"))
+    return VisibleEntry(entry, ContentState.ACTIVE, Content(text="Hello, how are you doing today?"))
 
 
 REQUESTS = {
@@ -112,7 +112,7 @@ async def cpu_us(app: Any, request: tuple[str, str, bytes], requests: int) -> fl
 
 
 async def measure(given: argparse.Namespace) -> dict[str, Spread]:
-    app = make_app(canned(), Options(cursor_secrets=(Secret("a secret of the bench"),)))
+    app = make_app(canned(), ApiOptions(cursor_secrets=(Secret("a secret of the bench"),)))
     runs: dict[str, list[float]] = {name: [] for name in REQUESTS}
     for _ in range(given.rounds):
         for name, request in REQUESTS.items():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import psutil
-from fixtures.gateway import Gateway, crowds
+from fixtures.gateway import RunningGateway, open_crowd
 from fixtures.installation import installation
 
 _WARM = 200
@@ -29,7 +29,7 @@ def authenticated(holding: Holder, count: int) -> Taken:
     with installation() as house:
         gateway = house.start(
             TIDINGS_GATEWAY_MAX_CONNECTIONS=str(count + 1_000),
-            **crowds(count + 1_000),
+            **open_crowd(count + 1_000),
             TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
             TIDINGS_GATEWAY_CONNECT_BURST="100000",
             TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
@@ -40,7 +40,7 @@ def authenticated(holding: Holder, count: int) -> Taken:
         return _measured(gateway, lambda: holding.ask("enter", gateway.socket_port, tokens[_WARM:]), count)
 
 
-def _measured(gateway: Gateway, enter: Callable[[], object], count: int) -> Taken:
+def _measured(gateway: RunningGateway, enter: Callable[[], object], count: int) -> Taken:
     process = psutil.Process(gateway.popen.pid)
     before_kb, before_s = process.memory_info().rss / 1_024, _cpu_s(process)
     enter()

@@ -14,10 +14,10 @@ import picows
 import uvloop
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
-from tidings.gateway.socket.choose import LibraryName, library
-from tidings.gateway.socket.listener import SocketListener
+from tidings.gateway.socket.choose import BackendName, load_backend
+from tidings.gateway.socket.listener import WebSocketListener
 from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import Socket, Upgrade
+from tidings.gateway.socket.ports import Socket, UpgradeRequest
 
 PUSH = b'{"push":{"chat":"01JCQ","sequence":42,"from":"u1","text":"' + b"x" * 140 + b'"}}'
 PATH = "/v1/socket"
@@ -33,13 +33,13 @@ class Server(Protocol):
 
 
 class Port:
-    def __init__(self, name: LibraryName) -> None:
+    def __init__(self, name: BackendName) -> None:
         options = ListenOptions(
             rules=UpgradeRules(path=PATH),
             max_connections_per_address=50_000,
             max_handshakes_per_address=1_000,
         )
-        self._listener = SocketListener(library(name), options, _Echo, report=_report)
+        self._listener = WebSocketListener(load_backend(name), options, _Echo, on_error=_report)
 
     async def start(self) -> int:
         await self._listener.start()
@@ -55,7 +55,7 @@ class Port:
 class _Echo:
     __slots__ = ("_socket",)
 
-    def __init__(self, socket: Socket, _: Upgrade) -> None:
+    def __init__(self, socket: Socket, _: UpgradeRequest) -> None:
         self._socket = socket
 
     def on_message(self, data: bytes) -> None:

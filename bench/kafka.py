@@ -17,10 +17,10 @@ from confluent_kafka import Producer as RawProducer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.report import Spread, print_figures, print_table
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.consumer import Consumer, consumer_config
-from tidings.platform.kafka.lane import Work
-from tidings.platform.kafka.publisher import Publisher, PublisherTuning, producer_config
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.consumer import KafkaConsumer, consumer_config
+from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning, producer_config
 from tidings.platform.kafka.records import Batch, Record
 from tidings.run.settings import load
 
@@ -35,9 +35,9 @@ IN_FLIGHT = 1000
 
 
 @contextmanager
-def topic(servers: str) -> "Iterator[Connection]":
+def topic(servers: str) -> "Iterator[KafkaConfig]":
     """A topic for one round, gone after it."""
-    connection = Connection(bootstrap_servers=servers, topic_prefix=f"bench-{secrets.token_hex(4)}-")
+    connection = KafkaConfig(bootstrap_servers=servers, topic_prefix=f"bench-{secrets.token_hex(4)}-")
     name = connection.topic(TOPIC)
     with AdminClient(connection.admin_config()) as admin:
         admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(20)
@@ -49,9 +49,9 @@ def key(number: int) -> bytes:
     return b"acme#%d" % (number % 500)
 
 
-async def our_produce(connection: Connection, count: int) -> float:
+async def our_produce(connection: KafkaConfig, count: int) -> float:
     """An answer awaited for each message, a thousand senders at a time."""
-    publisher = Publisher(connection)
+    publisher = KafkaPublisher(connection)
     await publisher.send(TOPIC, b"warm", VALUE)
 
     async def sender(first: int) -> None:
@@ -65,7 +65,7 @@ async def our_produce(connection: Connection, count: int) -> float:
     return took / count * 1e6
 
 
-def bare_produce(connection: Connection, count: int) -> float:
+def bare_produce(connection: KafkaConfig, count: int) -> float:
     producer = RawProducer(producer_config(connection, PublisherTuning()))
     before = time.process_time()
     for number in range(count):
@@ -76,7 +76,7 @@ def bare_produce(connection: Connection, count: int) -> float:
     return (time.process_time() - before) / count * 1e6
 
 
-async def our_consume(connection: Connection, count: int) -> float:
+async def our_consume(connection: KafkaConfig, count: int) -> float:
     seen, over = 0, asyncio.Event()
 
     async def handle(batch: Batch[bytes | None]) -> None:
@@ -87,8 +87,8 @@ async def our_consume(connection: Connection, count: int) -> float:
 
     async def bury(_: Record, __: str) -> None: ...
 
-    work = Work(lambda record: record.value, handle, bury)
-    consumer = Consumer(connection, work, group="ours", topics=[TOPIC])
+    work = RecordHandlers(lambda record: record.value, handle, bury)
+    consumer = KafkaConsumer(connection, work, group="ours", topics=[TOPIC])
     before = time.process_time()
     running = asyncio.create_task(consumer.run())
     await asyncio.wait_for(over.wait(), 60)
@@ -98,7 +98,7 @@ async def our_consume(connection: Connection, count: int) -> float:
     return took / count * 1e6
 
 
-def bare_consume(connection: Connection, count: int) -> float:
+def bare_consume(connection: KafkaConfig, count: int) -> float:
     consumer = RawConsumer(consumer_config(connection, connection.group("bare")))
     consumer.subscribe([connection.topic(TOPIC)])
     seen = 0

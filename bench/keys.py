@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.report import Spread, print_figures, print_table
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.model import WrappedKey
 
@@ -49,7 +49,7 @@ async def asking_us(ring: KeyRing, calls: int) -> float:
 
 async def measure(given: argparse.Namespace) -> dict[str, Spread]:
     with tempfile.TemporaryDirectory() as directory:
-        ring = KeyRing(Table(), FileKms(Path(directory) / "key"), SystemClock(), Policy())
+        ring = KeyRing(Table(), FileKms(Path(directory) / "key"), SystemClock(), KeyPolicy())
         keys = await ring.of(CHAT.tenant)
     body = os.urandom(given.bytes)
     content = keys.seal(CHAT, SEQUENCE, body)

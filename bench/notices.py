@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import Notices
+from fixtures.notices import NotificationEnv
 from fixtures.tables import REGION, Tables
 
 from bench import notices_wide
@@ -21,10 +21,10 @@ from bench.append import engine
 from bench.report import print_figures, print_table
 from tidings.jobs.model import ChunkRef
 from tidings.kernel.ids import UserId, new_ulid
-from tidings.notices.model import NoticeId, Row
-from tidings.notices.read import Filter
-from tidings.notices.send import Wish
-from tidings.platform.dynamo.client import Client
+from tidings.notices.model import NotificationId, NotificationRow
+from tidings.notices.read import NotificationFilter
+from tidings.notices.send import SendNotificationRequest
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 
 CHUNKS_AT_ONCE = 2
@@ -43,12 +43,14 @@ class Delivered(NamedTuple):
     send_s: float
 
 
-async def deliver(at: Notices, users: int) -> Delivered:
+async def deliver(at: NotificationEnv, users: int) -> Delivered:
     """One send to so many, by the work of one process; Kafka's part is left out."""
     before = units(at.client)
     began = time.perf_counter()
     uids = [UserId(f"user-{number:06d}") for number in range(users)]
-    await at.cases.send(at.tenant, DEFAULT, Wish(uids=uids, message=MESSAGE, category="sport"))
+    await at.cases.send(
+        at.tenant, DEFAULT, SendNotificationRequest(uids=uids, message=MESSAGE, category="sport")
+    )
     send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
     refs = iter(at.chunks.take())
     await asyncio.gather(*(work(at, refs) for _ in range(CHUNKS_AT_ONCE)))
@@ -56,19 +58,19 @@ async def deliver(at: Notices, users: int) -> Delivered:
     return Delivered(users / took, used / users * 1e6, (units(at.client) - before) / users, send_s)
 
 
-async def work(at: Notices, refs: "iter[ChunkRef]") -> None:  # type: ignore[valid-type]  # an iterator to share
+async def work(at: NotificationEnv, refs: "iter[ChunkRef]") -> None:  # type: ignore[valid-type]  # an iterator to share
     for ref in refs:
         await at.cases.work(ref)
 
 
-def units(client: Client) -> float:
+def units(client: DynamoClient) -> float:
     """As the engine itself says: of writes alone."""
     rows = [count for count in client.ledger if count.name == "measured_table_units"]
     writes = {count.pattern for count in client.ledger if count.name == "write_units" and count.value}
     return sum(count.value for count in rows if count.pattern in writes)
 
 
-def calls(client: Client) -> float:
+def calls(client: DynamoClient) -> float:
     return sum(count.value for count in client.ledger if count.name == "calls")
 
 
@@ -81,16 +83,18 @@ class Looked(NamedTuple):
     mark_all_ms: float
 
 
-async def look(at: Notices, notices: int) -> Looked:
+async def look(at: NotificationEnv, notices: int) -> Looked:
     """A user with so many: half of them read, some about to expire."""
-    owner, shelf = at.owner("reader"), at.cases.mark._book.shelf  # noqa: SLF001 - to fill it quickly
-    ids = [NoticeId(new_ulid()) for _ in range(notices)]
+    owner, shelf = at.owner("reader"), at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
+    ids = [NotificationId(new_ulid()) for _ in range(notices)]
     latest_ms = at.clock.now_ms()
     far_ms = latest_ms + 10**9
     for number, notice in enumerate(ids):
         expires = far_ms + number if number % 10 == 0 else None
-        row = Row(id=notice, category=number % 3, delivered_ms=latest_ms + number, expires_ms=expires)
-        await shelf.give(owner, row)
+        row = NotificationRow(
+            id=notice, category=number % 3, delivered_ms=latest_ms + number, expires_ms=expires
+        )
+        await shelf.add(owner, row)
     for _ in range(20):
         await at.given("reader", message=MESSAGE)
     await at.cases.read.page(owner, 20)
@@ -100,7 +104,9 @@ async def look(at: Notices, notices: int) -> Looked:
     cpu = time.process_time()
     listed = [await timed(at.cases.read.page(owner, 20)) for _ in range(READS)]
     list_cpu = (time.process_time() - cpu) / READS * 1e6
-    unread = [await timed(at.cases.read.page(owner, 20, Filter(is_unread=True))) for _ in range(READS)]
+    unread = [
+        await timed(at.cases.read.page(owner, 20, NotificationFilter(is_unread=True))) for _ in range(READS)
+    ]
     marked = await timed(at.cases.mark.read_all(owner))
     return Looked(counts_calls, p99(counted), p99(listed), list_cpu, p99(unread), marked)
 
@@ -117,11 +123,11 @@ def p99(times: list[float]) -> float:
 
 async def run(tables: Tables, users: int, notices: int, key_file: Path) -> tuple[Delivered, Looked]:
     async with open_client(tables.url, REGION, tables.prefix, measure=True) as client:
-        at = Notices(client, Space().tenant, key_file)
+        at = NotificationEnv(client, Namespace().tenant, key_file)
         await at.make_inbox()
         delivered = await deliver(at, users)
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        at = Notices(client, Space().tenant, key_file)
+        at = NotificationEnv(client, Namespace().tenant, key_file)
         await at.make_inbox()
         return delivered, await look(at, notices)
 

@@ -5,18 +5,18 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import Notices
+from fixtures.notices import NotificationEnv
 from fixtures.tables import REGION, Tables
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, LogId
+from tidings.broadcasts.model import LONGEST_MS, PARTS, BroadcastDraft, BroadcastLogId
 from tidings.kernel.ids import UserId, new_ulid
-from tidings.notices.broadcast import WideWish
-from tidings.notices.model import Owner, Wide
-from tidings.notices.read import Read
-from tidings.platform.dynamo.client import Client
+from tidings.notices.broadcast import BroadcastRequest
+from tidings.notices.model import BroadcastState, InboxKey
+from tidings.notices.read import InboxQueries
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 
 MESSAGE = {"title": "New Feature Available", "body": "Check out our latest feature..."}
@@ -50,11 +50,11 @@ class Figures(NamedTuple):
     twice_as_many: Looks
 
 
-def units(client: Client) -> float:
+def units(client: DynamoClient) -> float:
     return sum(count.value for count in client.ledger if count.name == "write_units")
 
 
-def calls(client: Client, pattern: str | None = None) -> float:
+def calls(client: DynamoClient, pattern: str | None = None) -> float:
     return sum(
         count.value
         for count in client.ledger
@@ -62,32 +62,34 @@ def calls(client: Client, pattern: str | None = None) -> float:
     )
 
 
-async def fill(at: Notices, count: int, segments: int) -> None:
+async def fill(at: NotificationEnv, count: int, segments: int) -> None:
     """So many live; a half of them for segments, if there are any."""
-    log, ends_ms = LogId(at.tenant, DEFAULT), at.clock.now_ms() + LONGEST_MS
+    log, ends_ms = BroadcastLogId(at.tenant, DEFAULT), at.clock.now_ms() + LONGEST_MS
     for number in range(segments):
         predicate = {"attribute": "group", "in": [f"g{number}", "all"]}
-        await at.cases.wide.segments.set_predicate(at.tenant, f"s{number}", predicate)
+        await at.cases.broadcasts.segments.set_predicate(at.tenant, f"s{number}", predicate)
     for number in range(count):
         segment = f"s{number % segments}" if segments and number % 2 else None
-        draft = Draft(notice=new_ulid(), category=number % 3, segment=segment, expires_ms=ends_ms)
-        await at.cases.wide.append(log, rules.step(draft, PARTS))
+        draft = BroadcastDraft(
+            notification=new_ulid(), category=number % 3, segment=segment, expires_ms=ends_ms
+        )
+        await at.cases.broadcasts.append(log, rules.decide_step(draft, PARTS))
 
 
-async def settle(at: Notices) -> list[Owner]:
+async def settle(at: NotificationEnv) -> list[InboxKey]:
     """Readers who have done something to 200 broadcasts each."""
     owners = [at.owner(f"reader-{number:03d}") for number in range(READERS)]
-    shelf = at.cases.mark._book.shelf  # noqa: SLF001 - to fill it quickly
+    shelf = at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
     for owner in owners:
         done = frozenset(range(2, 2 * EXCEPTIONS + 2, 2))
-        await shelf.join(owner, Wide(read=done, version=1, updated_ms=at.clock.now_ms()))
-        await at.cases.wide.profiles.set(at.tenant, UserId(owner.user), {"group": "all"}, 0, 0)
+        await shelf.join(owner, BroadcastState(read=done, version=1, updated_ms=at.clock.now_ms()))
+        await at.cases.broadcasts.profiles.set(at.tenant, UserId(owner.user), {"group": "all"}, 0, 0)
     return owners
 
 
-async def look(at: Notices, looks: int) -> Looks:
+async def look(at: NotificationEnv, looks: int) -> Looks:
     owners = await settle(at)
-    read: Read = at.cases.read
+    read: InboxQueries = at.cases.read
     await read.counts(owners[0])
     before, shared_before = calls(at.client), {name: calls(at.client, name) for name in SHARED}
     cpu, began = time.process_time(), time.perf_counter()
@@ -114,13 +116,13 @@ async def look(at: Notices, looks: int) -> Looks:
 async def run(tables: Tables, key_file: Path, looks: int) -> Figures:
     async def measured(count: int, segments: int) -> tuple[float, Looks]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            at = Notices(client, Space().tenant, key_file)
+            at = NotificationEnv(client, Namespace().tenant, key_file)
             await at.make_inbox()
             # the first one makes the tenant's data key
-            await at.cases.broadcast(at.tenant, DEFAULT, WideWish(message=MESSAGE))
+            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE))
             await fill(at, count - 2, segments)
             before = units(client)
-            await at.cases.broadcast(at.tenant, DEFAULT, WideWish(message=MESSAGE), "a-key")
+            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE), "a-key")
             return units(client) - before, await look(at, looks)
 
     written, everyone = await measured(500, 0)

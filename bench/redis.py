@@ -17,15 +17,15 @@ import redis.asyncio as redis_py
 import uvloop
 
 from bench.report import Spread, print_figures, print_table
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.keys import Keys
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import pack
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.keys import KeyBuilder
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import pack_command
 
-KEY = Keys("bench").key("acme", "01J8ZQ4M2Y9T6W3K5N7P0R1S2X", "route")
+KEY = KeyBuilder("bench").key("acme", "01J8ZQ4M2Y9T6W3K5N7P0R1S2X", "route")
 VALUE = b"gateway-01J8ZQ4M2Y9T6W3K5N7P0R1S2V:1789000000123:phone".ljust(100)
 IN_FLIGHT = (1, 16, 256)
 HEADLINE = 16
@@ -37,8 +37,8 @@ type Measurement = Callable[[int, int, int], Awaitable[float]]
 @contextmanager
 def valkey() -> Iterator[int]:
     with tempfile.TemporaryDirectory() as home:
-        fleet = Fleet(Path(home), user_cache(), dies_with_us=True)
-        fleet.start(Wish(engines=frozenset({Engine.VALKEY})))
+        fleet = LocalCluster(Path(home), default_cache(), dies_with_us=True)
+        fleet.start(StartRequest(engines=frozenset({Engine.VALKEY})))
         try:
             yield fleet.find("valkey").node.port
         finally:
@@ -60,7 +60,7 @@ async def cpu_us(get: Get, in_flight: int, calls: int) -> float:
 
 
 async def ours(port: int, in_flight: int, calls: int) -> float:
-    client = await Redis.connect(Options.from_url(f"redis://127.0.0.1:{port}"))
+    client = await RedisClient.connect(RedisOptions.from_url(f"redis://127.0.0.1:{port}"))
     await client.write("SET", KEY, VALUE)
     try:
         return await cpu_us(lambda: client.read("GET", KEY), in_flight, calls)
@@ -89,7 +89,7 @@ async def theirs_by_hand(port: int, in_flight: int, calls: int) -> float:
 
 def bare(port: int, in_flight: int, calls: int) -> float:
     """The same bytes on a blocking socket, nothing parsed: what the kernel alone takes."""
-    request, size = pack("GET", KEY) * in_flight, len(b"$100\r\n\r\n" + VALUE) * in_flight
+    request, size = pack_command("GET", KEY) * in_flight, len(b"$100\r\n\r\n" + VALUE) * in_flight
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         before = time.process_time()

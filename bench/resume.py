@@ -10,9 +10,9 @@ import asyncio
 import json
 
 import psutil
-from fixtures.gateway import Device, Gateway, House
+from fixtures.gateway import GatewayProcess, RunningGateway, SocketDevice
 from fixtures.installation import installation
-from fixtures.lists import Lists
+from fixtures.lists import ChatListEnv
 
 from bench.report import print_figures, print_table
 from tidings.kernel.ids import ChatKey, UserId
@@ -21,10 +21,10 @@ MISSED = 100
 WARM = 20
 
 
-async def prepared(house: House) -> ChatKey:
+async def prepared(house: GatewayProcess) -> ChatKey:
     """A chat with so many messages, and the rows of who is in it."""
     async with house.stage() as stage:
-        lists = Lists(stage)
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
         for n in range(MISSED):
             await stage.send(chat, UserId("ben"), f"message {n} of some length, as people write them")
@@ -32,9 +32,9 @@ async def prepared(house: House) -> ChatKey:
     return chat
 
 
-async def resumed(house: House, port: int, name: str, chat: ChatKey, position: int) -> int:
+async def resumed(house: GatewayProcess, port: int, name: str, chat: ChatKey, position: int) -> int:
     """How many entries came."""
-    device = await Device.open(port)
+    device = await SocketDevice.open(port)
     credential = house.token("anna")
     positions = {chat.chat: position}
     await device.say(
@@ -58,7 +58,9 @@ async def resumed(house: House, port: int, name: str, chat: ChatKey, position: i
             return got
 
 
-async def measured(house: House, gateway: Gateway, chat: ChatKey, position: int, devices: int) -> float:
+async def measured(
+    house: GatewayProcess, gateway: RunningGateway, chat: ChatKey, position: int, devices: int
+) -> float:
     process = psutil.Process(gateway.popen.pid)
     port = gateway.socket_port
     for n in range(WARM):

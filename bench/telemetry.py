@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 
 from tidings.platform.telemetry import logs, tracing
-from tidings.platform.telemetry.export import to_exporter
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.export import exporter_tracing
+from tidings.platform.telemetry.identity import ProcessIdentity
 from tidings.platform.telemetry.logs import LogOptions
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
 ROUNDS = 5
-ME = Identity("bench", "one")
+ME = ProcessIdentity("bench", "one")
 FIGURES: dict[str, int] = {}
 
 
@@ -49,7 +49,7 @@ def measure_metrics() -> None:
     sends = metrics.counters("bench_outcomes_total", "Sends.", {"outcome": ["ok", "refused"]})
     took = metrics.latency("bench_send_seconds", "A send.")
     frames = Tally()
-    metrics.tally("bench_frames_total", "Frames.", lambda: frames.count)
+    metrics.counter_callback("bench_frames_total", "Frames.", lambda: frames.count)
     cost("counter.inc()", counter.inc)
     cost('family["ok"].inc()', lambda: sends["ok"].inc())  # noqa: PLW0108 - the look-up is part of the cost
     cost("latency.observe(0.003)", lambda: took.observe(0.003))
@@ -81,8 +81,8 @@ def measure_tracing(name: str, traced: Tracing, flags: bytes, calls: int) -> Non
 
 
 def measure_logs() -> None:
-    logs.configure(ME, LogOptions(), stream=Nowhere())
-    log = logs.get("bench")
+    logs.configure_logs(ME, LogOptions(), stream=Nowhere())
+    log = logs.get_logger("bench")
     cost(
         "log line with three fields", lambda: log.info("sent", chat="c-1", sequence=12, took_s=0.0123), 5_000
     )
@@ -93,9 +93,9 @@ def main() -> None:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter  # noqa: PLC0415 - needed by one figure only
 
     measure_metrics()
-    measure_tracing("tracing off", tracing.configure(ME, TracingOptions()), b"00", 20_000)
+    measure_tracing("tracing off", tracing.configure_tracing(ME, TracingOptions()), b"00", 20_000)
     for name, ratio, flags in (("not sampled", 0.0, b"00"), ("sampled", 1.0, b"01")):
-        traced = to_exporter(ME, TracingOptions(ratio=ratio), InMemorySpanExporter())
+        traced = exporter_tracing(ME, TracingOptions(ratio=ratio), InMemorySpanExporter())
         measure_tracing(name, traced, flags, 2_000)
     measure_logs()
     sys.stdout.write(json.dumps(FIGURES) + "\n")

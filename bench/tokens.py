@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from fixtures.memory_accounts import (
     MemoryApiKeyStore,
     MemorySigningKeyStore,
-    Published,
+    PublishedKeys,
     claims_of,
     mint,
     pair,
@@ -16,11 +16,11 @@ from fixtures.memory_accounts import (
 from fixtures.memory_tenants import MemoryTenantStore
 
 from bench.report import Spread, print_figures, print_table
-from tidings.accounts.api_keys import ApiKeys
-from tidings.accounts.credentials import Credentials
+from tidings.accounts.api_keys import ApiKeyService
+from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.jwks import VerificationKeys
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
 from tidings.tenants.settings import TenantReader
@@ -48,14 +48,14 @@ async def measure(given: argparse.Namespace) -> dict[str, Spread]:
     pairs = {"Ed25519": pair("ed", "Ed25519"), "ES256": pair("es", "P-256")}
     for one in pairs.values():
         keys.register("acme", one)
-    api_keys = ApiKeys(MemoryApiKeyStore(), clock)
+    api_keys = ApiKeyService(MemoryApiKeyStore(), clock)
     issued = (await api_keys.issue(TenantId("acme"), "bench", Scope)).text.reveal()
 
     def door() -> Verify:
-        users = UserTokens(
-            TenantReader(tenants, clock), VerificationKeys(keys, Published(), clock), clock, TokenPolicy()
+        users = UserTokenVerifier(
+            TenantReader(tenants, clock), VerificationKeys(keys, PublishedKeys(), clock), clock, TokenPolicy()
         )
-        return Credentials(api_keys, Nobody(), users).verify
+        return CredentialVerifierChain(api_keys, Nobody(), users).verify
 
     runs: dict[str, list[float]] = {}
     for _ in range(given.rounds):

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidings.engines.cache import user_cache
+from tidings.engines.cache import default_cache
 
 LOADER = Path(__file__).parent / "load"
 _DEBIAN = ("postgresql", "ejabberd", "erlang-p1-pgsql")
@@ -19,7 +19,7 @@ class NotInstalledError(Exception):
 
 
 def home() -> Path:
-    made = user_cache().path / "peers"
+    made = default_cache().path / "peers"
     made.mkdir(parents=True, exist_ok=True)
     return made
 

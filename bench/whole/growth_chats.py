@@ -8,10 +8,10 @@ from functools import partial
 from itertools import batched
 
 import uvloop
-from fixtures.gateway import Device, House
+from fixtures.gateway import GatewayProcess, SocketDevice
 from fixtures.installation import installation
-from fixtures.lists import Lists
-from fixtures.stage import ANNA, Stage
+from fixtures.lists import ChatListEnv
+from fixtures.stage import ANNA, UseCaseEnv
 
 from bench.whole.model import Found, Growth, line
 from bench.whole.using import cpu_us, listener
@@ -38,11 +38,11 @@ def chats(*, is_short: bool) -> Found:
         return uvloop.run(_grown(house, sizes, times))
 
 
-async def _grown(house: House, sizes: list[int], times: int) -> Found:
+async def _grown(house: GatewayProcess, sizes: list[int], times: int) -> Found:
     gateway, engine = house.start(), listener(house.tables.url)
     port, points = gateway.socket_port, _nothing()
     async with house.stage() as stage:
-        lists, positions = Lists(stage), dict[str, int]()
+        lists, positions = ChatListEnv(stage), dict[str, int]()
         for size in sizes:
             positions |= await _more_chats(stage, lists, len(positions), size)
             serving = (gateway.popen.pid, engine)
@@ -66,7 +66,7 @@ def _nothing() -> Points:
     return {name: [] for name in (_KNOWN, _NEW, _LIST, _LIST_ENGINE)}
 
 
-async def _more_chats(stage: Stage, lists: Lists, have: int, want: int) -> dict[str, int]:
+async def _more_chats(stage: UseCaseEnv, lists: ChatListEnv, have: int, want: int) -> dict[str, int]:
     """Direct ones with a message in each; where each ends."""
 
     async def one(number: int) -> tuple[str, int]:
@@ -81,9 +81,9 @@ async def _more_chats(stage: Stage, lists: Lists, have: int, want: int) -> dict[
     return made
 
 
-async def _connected(house: House, port: int, positions: Mapping[str, int]) -> None:
+async def _connected(house: GatewayProcess, port: int, positions: Mapping[str, int]) -> None:
     """Until it is told that it has everything. A frame takes so many positions; the rest comes in parts."""
-    device = await Device.open(port)
+    device = await SocketDevice.open(port)
     parts = [dict(part) for part in batched(positions.items(), MAX_POSITIONS)] or [{}]
     who = {"credential": house.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
     await device.say({"id": 1, "connect": {**who, "positions": parts[0], "has_more": len(parts) > 1}})
@@ -95,7 +95,7 @@ async def _connected(house: House, port: int, positions: Mapping[str, int]) -> N
     await device.close()
 
 
-async def _resumed(device: Device, part: int) -> None:
+async def _resumed(device: SocketDevice, part: int) -> None:
     """The first part is answered by a push, the others as the requests that they are."""
     while True:
         frame = json.loads(await device.ws.recv())

@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from fixtures.gateway import Gateway, House, crowds
+from fixtures.gateway import GatewayProcess, RunningGateway, open_crowd
 from fixtures.installation import installation
 
 from bench.gateway import Child
@@ -41,10 +41,10 @@ def connections(*, is_short: bool) -> Found:
                 holder.close()
 
 
-def _start(house: House, most: int) -> Gateway:
+def _start(house: GatewayProcess, most: int) -> RunningGateway:
     return house.start(
         TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most // _GATEWAYS + 500),
-        **crowds(most),
+        **open_crowd(most),
         TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
         TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
@@ -55,7 +55,11 @@ def _start(house: House, most: int) -> Gateway:
 
 
 def _grown(
-    house: House, gateways: list[Gateway], holders: list[Child], sizes: list[int], idle_s: float
+    house: GatewayProcess,
+    gateways: list[RunningGateway],
+    holders: list[Child],
+    sizes: list[int],
+    idle_s: float,
 ) -> Found:
     pids = [gateway.popen.pid for gateway in gateways]
     _enter(house, gateways, holders, 0, _WARM)
@@ -81,7 +85,9 @@ def _grown(
     return Found(growths=(growth,), figures=figures)
 
 
-def _enter(house: House, gateways: list[Gateway], holders: list[Child], begin: int, count: int) -> None:
+def _enter(
+    house: GatewayProcess, gateways: list[RunningGateway], holders: list[Child], begin: int, count: int
+) -> None:
     """Half of them on each gateway, and known to it as devices."""
     tokens = [house.token(f"user-{number}") for number in range(begin, begin + count)]
     ports = [gateway.socket_port for gateway in gateways]

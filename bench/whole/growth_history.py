@@ -7,7 +7,7 @@ from itertools import count
 
 import uvloop
 from fixtures.installation import installation
-from fixtures.stage import ANNA, BEN, Stage
+from fixtures.stage import ANNA, BEN, UseCaseEnv
 
 from bench.whole.model import Figure, Found, Growth, figure, line
 from bench.whole.using import cpu_us, listener
@@ -36,7 +36,7 @@ def history(*, is_short: bool) -> Found:
         return uvloop.run(grown())
 
 
-async def _grown(stage: Stage, engine: int, sizes: list[int], calls: int) -> Found:
+async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -> Found:
     stage.hear = lambda *_: None  # nobody is to keep a million entries in memory
     stage.open_process()
     chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
@@ -75,7 +75,7 @@ def _units(points: dict[tuple[str, str], list[tuple[float, list[float]]]], name:
 class _Log:
     """One chat, its head, and what is done to it."""
 
-    def __init__(self, stage: Stage, chat: ChatKey) -> None:
+    def __init__(self, stage: UseCaseEnv, chat: ChatKey) -> None:
         self._stage, self._chat = stage, chat
         self.head = 1
 
@@ -103,7 +103,7 @@ class _Log:
         await self._stage.history.before(self._chat, BEN, self.head // 2 + 1, _PAGE)
 
 
-async def _measured(stage: Stage, engine: int, work: Work, calls: int) -> dict[str, list[float]]:
+async def _measured(stage: UseCaseEnv, engine: int, work: Work, calls: int) -> dict[str, list[float]]:
     """In four runs, so that there is a spread."""
     found: dict[str, list[float]] = {"CPU": [], "engine": [], "read units": [], "write units": []}
     for _ in range(4):
@@ -119,7 +119,7 @@ async def _measured(stage: Stage, engine: int, work: Work, calls: int) -> dict[s
     return found
 
 
-def _units_of(stage: Stage) -> tuple[float, float]:
+def _units_of(stage: UseCaseEnv) -> tuple[float, float]:
     counts = list(stage.client.ledger)
     read = sum(each.value for each in counts if each.name == "read_units")
     return read, sum(each.value for each in counts if each.name == "write_units")

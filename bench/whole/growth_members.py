@@ -13,7 +13,7 @@ from fixtures.stage import by
 from bench.e2e import Installation, Measured, Phase, installation
 from bench.e2e_devices import Line, Pair, Tally
 from bench.whole.model import Found, Growth, figure, line
-from tidings.chats.manage import Manage
+from tidings.chats.manage import ChatCommands
 from tidings.kernel.ids import UserId
 
 _HANDLED_WITHIN_S = 240.0
@@ -78,7 +78,7 @@ async def gathered(here: Installation, people: Sequence[str]) -> Pair:
     """Their group; its owner and its first member are there, and the worker has handled its making."""
     owner, *others = map(UserId, people)
     async with here.city.stage() as stage:
-        manage = Manage(stage.rows, stage.appends, max_members=_MOST)
+        manage = ChatCommands(stage.rows, stage.appends, max_members=_MOST)
         chat = (await manage.group(stage.tenant, by(owner), "many", others)).chat
     lines = [
         await Line.open(port, here.city.token(user), user)

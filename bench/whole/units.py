@@ -4,8 +4,8 @@ from collections.abc import Awaitable
 
 import uvloop
 from fixtures.installation import installation
-from fixtures.lists import Lists
-from fixtures.stage import ANNA, BEN, CLEO, Stage
+from fixtures.lists import ChatListEnv
+from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv
 
 from bench.whole.model import Figure, Found, figure
 from tidings.kernel.ids import ChatKey, UserId
@@ -26,8 +26,8 @@ def units(*, is_short: bool) -> Found:
         return uvloop.run(told())
 
 
-async def _told(stage: Stage) -> Found:
-    lists, asked = Lists(stage), _Asked(stage)
+async def _told(stage: UseCaseEnv) -> Found:
+    lists, asked = ChatListEnv(stage), _Asked(stage)
     chat = await asked.of("making a direct chat", stage.manage.direct(stage.tenant, ANNA, BEN))
     for _ in range(_PAGE):
         await stage.send(chat, ANNA)
@@ -49,12 +49,12 @@ async def _told(stage: Stage) -> Found:
     return Found(figures=tuple(asked.figures))
 
 
-async def _group(stage: Stage) -> ChatKey:
+async def _group(stage: UseCaseEnv) -> ChatKey:
     return await stage.group(*(UserId(f"member-{number}") for number in range(_GROUP - 1)))
 
 
 class _Asked:
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: UseCaseEnv) -> None:
         self._stage = stage
         self.figures: list[Figure] = []
 

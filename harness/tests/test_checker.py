@@ -5,16 +5,16 @@ import pytest
 
 from tidings_harness.checking.check import check
 from tidings_harness.checking.verdict import Rule
-from tidings_harness.history.events import RECORD, Kind
+from tidings_harness.history.events import RECORD, EventKind
 from tidings_harness.history.loading import History
-from tidings_harness.imagined import Town, imagine
+from tidings_harness.imagined import SyntheticSetup, synthesize
 from tidings_harness.mutants import MUTANTS
 
-TOWN = Town()
+TOWN = SyntheticSetup()
 
 
 def test_a_good_history_breaks_no_rule() -> None:
-    verdict = check(imagine(TOWN))
+    verdict = check(synthesize(TOWN))
     assert verdict.breaches == ()
     assert verdict.deliveries > 1_000
     assert verdict.sends > verdict.acked > 0
@@ -26,7 +26,7 @@ def test_a_good_history_breaks_no_rule() -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_the_rule_that_it_breaks(name: str) -> None:
     mutant = MUTANTS[name]
-    verdict = check(mutant.of(imagine(TOWN), TOWN))
+    verdict = check(mutant.of(synthesize(TOWN), TOWN))
     assert mutant.rule in verdict.broken
     assert all(breach.examples for breach in verdict.breaches)
 
@@ -36,10 +36,10 @@ def test_every_rule_has_a_mutant() -> None:
 
 
 def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
-    history = imagine(TOWN)
+    history = synthesize(TOWN)
     verdict = check(MUTANTS["lost_for_one_device"].of(history, TOWN))
     assert verdict.lost == 1
-    unquiet = history.events[history.events["kind"] != Kind.QUIET]
+    unquiet = history.events[history.events["kind"] != EventKind.QUIET]
     verdict = check(
         MUTANTS["lost_for_one_device"].of(History(unquiet, history.names), TOWN),
     )
@@ -49,9 +49,9 @@ def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
 
 @pytest.mark.parametrize("asked", [0, 1], ids=["and was pushed then", "and had been pushed"])
 def test_what_was_asked_for_comes_beside_what_is_pushed(asked: int) -> None:
-    history = MUTANTS["given_twice"].of(imagine(TOWN), TOWN)
+    history = MUTANTS["delivered_twice"].of(synthesize(TOWN), TOWN)
     events = history.events
-    (twice,) = np.flatnonzero((events[1:] == events[:-1]) & (events["kind"][1:] == Kind.GIVEN))
+    (twice,) = np.flatnonzero((events[1:] == events[:-1]) & (events["kind"][1:] == EventKind.GIVEN))
     assert not check(history).is_good
     events["is_asked"][twice + asked] = 1
     assert check(history).is_good

@@ -4,33 +4,33 @@ from pathlib import Path
 
 import pytest
 
-from tidings_harness.history.events import Kind, Sort
-from tidings_harness.history.loading import load
+from tidings_harness.history.events import EntryCategory, EventKind
+from tidings_harness.history.loading import load_history
 from tidings_harness.history.writing import Recorder
-from tidings_harness.workload.ledger import Ledger, text_of
+from tidings_harness.workload.ledger import RunState, entry_text
 from tidings_sdk.frames.reading import Entry
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(Recorder(tmp_path, 1))
+def ledger(tmp_path: Path) -> RunState:
+    return RunState(Recorder(tmp_path, 1))
 
 
 def entry(sequence: int, kind: str = "message", text: str = "", users: tuple[str, ...] = ()) -> Entry:
     return Entry(sequence=sequence, by="anna", at=0, kind=kind, text=text, users=users)
 
 
-def test_a_message_is_known_by_its_text_alone(ledger: Ledger) -> None:
+def test_a_message_is_known_by_its_text_alone(ledger: RunState) -> None:
     number = ledger.recorder.new_message()
-    assert ledger.entry("us", entry(2, text=text_of(number, 60))) == (2, number, Sort.MESSAGE)
+    assert ledger.entry("us", entry(2, text=entry_text(number, 60))) == (2, number, EntryCategory.MESSAGE)
 
 
-def test_a_text_that_is_not_ours_is_of_nobody(ledger: Ledger) -> None:
+def test_a_text_that_is_not_ours_is_of_nobody(ledger: RunState) -> None:
     foreign = ledger.entry("us", entry(2, text="hello")).message
     assert foreign >> 40 > 60_000
 
 
-def test_other_entries_are_told_apart_by_what_they_say(ledger: Ledger) -> None:
+def test_other_entries_are_told_apart_by_what_they_say(ledger: RunState) -> None:
     one, same, other = (
         ledger.entry("us", entry(3, "join", users=users)).message
         for users in (("ben", "cleo"), ("cleo", "ben"), ("ben",))
@@ -38,7 +38,7 @@ def test_other_entries_are_told_apart_by_what_they_say(ledger: Ledger) -> None:
     assert one == same != other
 
 
-def test_who_is_in_is_to_hold_the_head_and_who_was_removed_his_leave(ledger: Ledger) -> None:
+def test_who_is_in_is_to_hold_the_head_and_who_was_removed_his_leave(ledger: RunState) -> None:
     ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     ledger.entry("us", entry(5, "leave", users=("ben",)))
     ledger.committed("us", 9)
@@ -47,16 +47,16 @@ def test_who_is_in_is_to_hold_the_head_and_who_was_removed_his_leave(ledger: Led
     assert ledger.must_hold("us", "stranger") == 0
 
 
-def test_what_is_heard_late_does_not_undo_what_came_after(ledger: Ledger) -> None:
+def test_what_is_heard_late_does_not_undo_what_came_after(ledger: RunState) -> None:
     ledger.entry("us", entry(5, "leave", users=("ben",)))
     ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     assert ledger.must_hold("us", "ben") == 5
 
 
 def test_a_membership_is_on_record_once_however_many_devices_hear_of_it(
-    ledger: Ledger, tmp_path: Path
+    ledger: RunState, tmp_path: Path
 ) -> None:
     for _ in range(3):
         ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     ledger.recorder.flush()
-    assert len(load(tmp_path).of(Kind.IN)) == 2
+    assert len(load_history(tmp_path).of(EventKind.IN)) == 2

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from tidings_harness.history.writing import Recorder
-from tidings_harness.workload.ledger import Ledger
-from tidings_harness.workload.light import Frames, LightDevice
-from tidings_harness.workload.site import Site
+from tidings_harness.workload.ledger import RunState
+from tidings_harness.workload.light import FrameCache, LightDevice
+from tidings_harness.workload.site import TargetInstallation
 
 
 def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(tmp_path: Path) -> None:
@@ -23,9 +23,11 @@ def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(t
         server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
         address = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/socket"
         with Recorder(tmp_path, 1) as recorder:
-            ledger = Ledger(recorder)
-            site = Site(api="", sockets=[address], steady_socket=address, token=lambda user: user)
-            device = LightDevice(site, ledger, Frames(ledger), "anna", "light")
+            ledger = RunState(recorder)
+            site = TargetInstallation(
+                api="", sockets=[address], steady_socket=address, token=lambda user: user
+            )
+            device = LightDevice(site, ledger, FrameCache(ledger), "anna", "light")
             device.start({})
             async with asyncio.timeout(60):
                 for _ in range(3):

@@ -4,40 +4,40 @@ from pathlib import Path
 
 import pytest
 
-from tidings_harness.notices.checking import Rule, check
-from tidings_harness.notices.history import FILE, Deed, Journal, Outcome, load
-from tidings_harness.notices.imagined import imagine
+from tidings_harness.notices.checking import InboxRule, check_inboxes
+from tidings_harness.notices.history import FILE, Action, ActionOutcome, Journal, load_journal
+from tidings_harness.notices.imagined import synthesize_inboxes
 from tidings_harness.notices.mutants import MUTANTS
 
 
 def test_a_good_history_breaks_no_rule() -> None:
-    verdict = check(imagine())
+    verdict = check_inboxes(synthesize_inboxes())
     assert verdict.breaches == ()
     assert (verdict.sends, verdict.acked, verdict.unsettled) == (24, 22, 1)
     assert (verdict.expiring, verdict.ramps) == (1, 2)
-    assert min(verdict.redactions, verdict.marks, verdict.looks, verdict.told) > 0
+    assert min(verdict.redactions, verdict.marks, verdict.reads, verdict.pushes) > 0
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_the_rule_that_it_breaks_alone(name: str) -> None:
     mutant = MUTANTS[name]
-    verdict = check(mutant.of(imagine()))
+    verdict = check_inboxes(mutant.of(synthesize_inboxes()))
     assert verdict.broken == {mutant.rule}
     assert all(breach.examples for breach in verdict.breaches)
 
 
 def test_every_rule_has_a_mutant() -> None:
-    assert {mutant.rule for mutant in MUTANTS.values()} == set(Rule)
+    assert {mutant.rule for mutant in MUTANTS.values()} == set(InboxRule)
 
 
 def test_what_was_written_is_read_again_up_to_a_line_that_was_cut_short(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
-        first = journal.begin(Deed.BROADCAST, ["anna"])
-        journal.end(first, Outcome.OK)
+        first = journal.begin(Action.BROADCAST, ["anna"])
+        journal.end(first, ActionOutcome.OK)
         journal.step("FLUSHALL")
     path = tmp_path / FILE
-    whole = load(tmp_path)
+    whole = load_journal(tmp_path)
     assert len(whole) == 3
     path.write_bytes(path.read_bytes()[:-5])
-    assert load(tmp_path) == whole[:2]
-    assert check(whole).acked == 1
+    assert load_journal(tmp_path) == whole[:2]
+    assert check_inboxes(whole).acked == 1

@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 
-from tidings_sdk import Client, FileStore, MessageAdded, SendRefused, StateChanged
+from tidings_sdk import Client, ConnectionStateChanged, FileStore, MessageAdded, MessageSendFailed
 
 
 async def main(url: str, outbox: str) -> None:
@@ -17,9 +17,9 @@ async def main(url: str, outbox: str) -> None:
             match event:
                 case MessageAdded(chat, entry) if entry.by != client.user and entry.text:
                     _ = client.chat(chat).send(entry.text, reply_to=entry.sequence)
-                case SendRefused(chat, _, error):
+                case MessageSendFailed(chat, _, error):
                     print(f"not sent to {chat}: {error}")
-                case StateChanged(state):
+                case ConnectionStateChanged(state):
                     print(state)
 
 

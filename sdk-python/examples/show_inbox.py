@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from tidings_sdk import BroadcastNews, Client, Inbox, InboxNews, Notice
+from tidings_sdk import BroadcastUpdate, Client, Inbox, InboxUpdate, Notification
 
 
 async def main(url: str) -> None:
@@ -13,18 +13,18 @@ async def main(url: str) -> None:
         shown = await read(inbox)
         drawn = draw(inbox, shown)
         async for event in client.events():
-            if isinstance(event, InboxNews) and event.counts.inbox == inbox.id:
+            if isinstance(event, InboxUpdate) and event.counts.inbox == inbox.id:
                 shown = await follow(inbox, shown, event)
-            elif isinstance(event, BroadcastNews) and event.inbox == inbox.id:
+            elif isinstance(event, BroadcastUpdate) and event.inbox == inbox.id:
                 shown = await read(inbox)
             drawn = draw(inbox, shown, drawn)
 
 
-async def read(inbox: Inbox) -> dict[str, Notice]:
+async def read(inbox: Inbox) -> dict[str, Notification]:
     return {notice.id: notice for notice in (await inbox.list(limit=20)).notices}
 
 
-async def follow(inbox: Inbox, shown: dict[str, Notice], news: InboxNews) -> dict[str, Notice]:
+async def follow(inbox: Inbox, shown: dict[str, Notification], news: InboxUpdate) -> dict[str, Notification]:
     shown = shown | {notice.id: notice for notice in (*news.added, *news.amended)}
     shown = {name: notice for name, notice in shown.items() if name not in news.gone}
     # counts can be ahead of the list, by a broadcast for example
@@ -34,11 +34,11 @@ async def follow(inbox: Inbox, shown: dict[str, Notice], news: InboxNews) -> dic
     return shown
 
 
-def unread(shown: dict[str, Notice]) -> int:
+def unread(shown: dict[str, Notification]) -> int:
     return sum(not notice.is_read for notice in shown.values())
 
 
-def draw(inbox: Inbox, shown: dict[str, Notice], drawn: str = "") -> str:
+def draw(inbox: Inbox, shown: dict[str, Notification], drawn: str = "") -> str:
     """Print what is new on the screen, and return it. Each state is printed once."""
     counted, here = inbox.counts.unread if inbox.counts else 0, unread(shown)
     head = f"unread: {counted}" if counted == here else f"unread: {counted}, {here} of them in this list"

@@ -5,17 +5,24 @@ from clients import client_of
 from fixtures.loops import until
 from scripted_server import ScriptedServer, error
 
-from tidings_sdk import MemoryStore, MessageAdded, NotSent, Restored, SendRefused, Unsettled
+from tidings_sdk import (
+    InstallationRestored,
+    MemoryStore,
+    MessageAdded,
+    MessageSendFailed,
+    SendFailed,
+    SendUnconfirmed,
+)
 from tidings_sdk.frames.writing import Send
-from tidings_sdk.outbox import Row
-from tidings_sdk.stores.port import Owner
+from tidings_sdk.outbox import OutboxEntry
+from tidings_sdk.stores.port import StoreOwner
 
 
 def tried(after: int, *, epoch: int = 0) -> MemoryStore:
     """The outbox of a client that died in the middle of a try."""
     store = MemoryStore()
-    store.own(Owner("anna", "d-1", epoch))
-    store.add(Row(Send(chat="g1", client_message_id="k-1", after=after, text="hi"), epoch))
+    store.own(StoreOwner("anna", "d-1", epoch))
+    store.add(OutboxEntry(Send(chat="g1", client_message_id="k-1", after=after, text="hi"), epoch))
     return store
 
 
@@ -25,7 +32,7 @@ async def test_after_is_raised_to_where_the_reading_ended_if_the_key_is_not_ther
         for _ in range(300):
             server.add("g1")
         async with client_of(server, store=store) as client:
-            await client.settled()
+            await client.flush()
         assert [one["after"] for one in server.tries()] == [1, 300]
         assert server.keys("g1").count("k-1") == 1
 
@@ -38,7 +45,7 @@ async def test_an_own_key_that_is_found_is_the_answer_and_nothing_is_sent_again(
         for _ in range(300):
             server.add("g1")
         async with client_of(server, store=store) as client:
-            await client.settled()
+            await client.flush()
         assert [one["after"] for one in server.tries()] == [1]
         assert server.keys("g1").count("k-1") == 1
 
@@ -52,7 +59,9 @@ async def test_after_is_not_raised_over_the_end_of_a_membership(kind: str) -> No
         for _ in range(10):
             server.add("g1")
         async with client_of(server, store=store) as client:
-            told = await anext(event async for event in client.events() if isinstance(event, SendRefused))
+            told = await anext(
+                event async for event in client.events() if isinstance(event, MessageSendFailed)
+            )
             assert (told.client_message_id, told.error.code) == ("k-1", "not_a_member")
         assert [one["after"] for one in server.tries()] == [1]
         assert store.load().rows == []
@@ -60,15 +69,15 @@ async def test_after_is_not_raised_over_the_end_of_a_membership(kind: str) -> No
 
 async def test_in_a_restored_installation_what_is_not_there_is_sent_with_an_after_from_now() -> None:
     store = tried(after=40, epoch=0)
-    store.keep_positions({"g1": 40})
+    store.save_positions({"g1": 40})
     async with ScriptedServer(epoch=1) as server:
         server.add("g1")
         async with client_of(server, store=store) as client:
             events = client.events()
-            await client.settled()
+            await client.flush()
             assert client.position("g1") is None
             seen = [await anext(events) for _ in range(2)]
-            assert Restored(1) in seen
+            assert InstallationRestored(1) in seen
         assert [one["after"] for one in server.tries()] == [1]
         assert server.keys("g1") == ["ben-0", "k-1"]
 
@@ -79,7 +88,7 @@ async def test_in_a_restored_installation_what_survived_is_not_sent_again() -> N
         server.add("g1")
         server.add("g1", "anna", client_message_id="k-1")
         async with client_of(server, store=store) as client:
-            await client.settled()
+            await client.flush()
         assert server.tries() == []
 
 
@@ -91,7 +100,7 @@ async def test_a_pushed_own_entry_is_as_good_as_its_answer() -> None:
             await until(lambda: client.pending == 1 and len(server.tries()) > 1)
             server.add("g1", "anna", client_message_id="k-1")
             await server.push_entry("g1", 2)
-            await client.settled()
+            await client.flush()
             event = await anext(e async for e in client.events() if isinstance(e, MessageAdded))
             assert event.entry.sequence == 2
 
@@ -99,7 +108,7 @@ async def test_a_pushed_own_entry_is_as_good_as_its_answer() -> None:
 async def test_a_final_refusal_is_told_and_those_behind_it_go_on() -> None:
     async with ScriptedServer(refusals={"bad": "blocked"}) as server, client_of(server) as client:
         bad, good = client.chat("g1").send("bad"), client.chat("g1").send("good")
-        with pytest.raises(NotSent, match="blocked"):
+        with pytest.raises(SendFailed, match="blocked"):
             await bad
         assert (await good).sequence == 1
         assert client.pending == 0
@@ -108,7 +117,7 @@ async def test_a_final_refusal_is_told_and_those_behind_it_go_on() -> None:
 async def test_a_server_that_fails_at_a_row_for_ever_does_not_hold_up_those_behind_it() -> None:
     async with ScriptedServer(refusals={"bad": "internal"}) as server, client_of(server) as client:
         bad, good = client.chat("g1").send("bad"), client.chat("g1").send("good")
-        with pytest.raises(NotSent, match="internal"):
+        with pytest.raises(SendFailed, match="internal"):
             await bad
         assert len({one["after"] for one in server.tries() if one["text"] == "bad"}) == 1
         assert (await good).sequence == 1
@@ -121,12 +130,12 @@ async def test_what_was_not_answered_stays_in_the_store_and_the_next_client_send
         async with client_of(server, store=store) as client:
             sending = client.chat("g1").send("hi")
             await until(server.tries)
-        with pytest.raises(Unsettled):
+        with pytest.raises(SendUnconfirmed):
             await sending
         assert [row.key for row in store.load().rows] == [sending.client_message_id]
         server.answers.clear()
         async with client_of(server, store=store) as client:
-            await client.settled()
+            await client.flush()
         assert server.keys("g1") == [sending.client_message_id]
         assert len({one["after"] for one in server.tries()}) == 1
 

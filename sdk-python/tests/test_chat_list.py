@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tidings_sdk import ChatRow, Entry
 from tidings_sdk.chat_list import ChatList
-from tidings_sdk.frames.reading import Changed
+from tidings_sdk.frames.reading import MessageState
 
 
 def message(sequence: int, by: str = "ben", text: str = "hi") -> Entry:
@@ -14,7 +14,7 @@ def message(sequence: int, by: str = "ben", text: str = "hi") -> Entry:
 
 def listed(**row: object) -> ChatList:
     chats = ChatList()
-    chats.told(ChatRow(chat="g1", **({"head": 10} | row)))  # type: ignore[arg-type]  # by name
+    chats.apply_row(ChatRow(chat="g1", **({"head": 10} | row)))  # type: ignore[arg-type]  # by name
     return chats
 
 
@@ -26,7 +26,7 @@ def row_of(chats: ChatList) -> ChatRow:
 
 def test_a_message_of_another_is_one_more_unread_with_its_words() -> None:
     chats = listed(unread=2, read=3, name="us")
-    chats.came("g1", [message(11), message(12, text="see you")], "anna")
+    chats.apply_entries("g1", [message(11), message(12, text="see you")], "anna")
     row = row_of(chats)
     assert (row.unread, row.head, row.preview, row.by, row.at, row.name) == (
         4,
@@ -40,13 +40,13 @@ def test_a_message_of_another_is_one_more_unread_with_its_words() -> None:
 
 def test_who_writes_has_read_what_stands_above() -> None:
     chats = listed(unread=2)
-    chats.came("g1", [message(11), message(12, by="anna"), message(13)], "anna")
+    chats.apply_entries("g1", [message(11), message(12, by="anna"), message(13)], "anna")
     assert row_of(chats).unread == 1
 
 
 def test_reading_up_to_a_message_leaves_those_behind_it() -> None:
     chats = listed(unread=2, read=8)
-    chats.came("g1", [message(n) for n in range(11, 15)], "anna")
+    chats.apply_entries("g1", [message(n) for n in range(11, 15)], "anna")
     assert chats.read("g1", 9)
     assert row_of(chats).unread == 6, "how many stand below the row's head is not known here"
     assert chats.read("g1", 12)
@@ -58,52 +58,52 @@ def test_reading_up_to_a_message_leaves_those_behind_it() -> None:
 
 def test_entries_that_the_row_knows_of_are_not_counted_again() -> None:
     chats = listed(unread=3)
-    chats.came("g1", [message(9), message(10)], "anna")
+    chats.apply_entries("g1", [message(9), message(10)], "anna")
     assert row_of(chats).unread == 3
 
 
 def test_words_that_are_edited_or_redacted_go_from_the_row() -> None:
     chats = listed(preview="hi", last=10)
-    chats.came("g1", [message(10)], "anna")
-    edit = Entry(sequence=11, by="ben", at=11, kind="edit", refers_to=10, changed=Changed(text="hello"))
-    chats.came("g1", [edit], "anna")
+    chats.apply_entries("g1", [message(10)], "anna")
+    edit = Entry(sequence=11, by="ben", at=11, kind="edit", refers_to=10, changed=MessageState(text="hello"))
+    chats.apply_entries("g1", [edit], "anna")
     assert row_of(chats).preview == "hello"
     gone = Entry(
-        sequence=12, by="ben", at=1, kind="redaction", refers_to=10, changed=Changed(state="redacted")
+        sequence=12, by="ben", at=1, kind="redaction", refers_to=10, changed=MessageState(state="redacted")
     )
-    chats.came("g1", [gone], "anna")
+    chats.apply_entries("g1", [gone], "anna")
     row = row_of(chats)
     assert (row.preview, row.state, row.last, row.head) == (None, "redacted", 10, 12)
-    chats.came("g1", [message(13, text="again")], "anna")
+    chats.apply_entries("g1", [message(13, text="again")], "anna")
     assert (row_of(chats).preview, row_of(chats).state, row_of(chats).last) == ("again", "there", 13)
 
 
 def test_a_row_that_came_without_its_entries_follows_a_redaction_of_its_message() -> None:
     chats = listed(preview="hi", by="ben", last=9)
-    gone = Changed(state="redacted")
+    gone = MessageState(state="redacted")
     earlier = Entry(sequence=11, by="ben", at=11, kind="redaction", refers_to=8, changed=gone)
-    chats.came("g1", [earlier], "anna")
+    chats.apply_entries("g1", [earlier], "anna")
     assert (row_of(chats).preview, row_of(chats).state) == ("hi", "there"), "another message was deleted"
-    chats.came(
+    chats.apply_entries(
         "g1", [Entry(sequence=12, by="ben", at=12, kind="redaction", refers_to=9, changed=gone)], "anna"
     )
     assert (row_of(chats).preview, row_of(chats).state) == (None, "redacted")
-    chats.told(ChatRow(chat="g1", head=10, preview="hi", last=9, name="us"))
+    chats.apply_row(ChatRow(chat="g1", head=10, preview="hi", last=9, name="us"))
     assert (row_of(chats).preview, row_of(chats).state, row_of(chats).name) == (None, "redacted", "us")
 
 
 def test_a_row_shows_no_words_of_a_message_that_expires_or_is_gone() -> None:
     chats = listed(preview="hi", last=10)
-    chats.came("g1", [Entry(sequence=11, by="ben", at=11, text="secret", expires_at=99)], "anna")
+    chats.apply_entries("g1", [Entry(sequence=11, by="ben", at=11, text="secret", expires_at=99)], "anna")
     assert (row_of(chats).preview, row_of(chats).state) == (None, "ephemeral"), "as the server's rows do"
-    chats.came("g1", [Entry(sequence=12, by="ben", at=12, state="redacted")], "anna")
+    chats.apply_entries("g1", [Entry(sequence=12, by="ben", at=12, state="redacted")], "anna")
     assert (row_of(chats).preview, row_of(chats).state) == (None, "redacted")
 
 
 def test_a_late_row_does_not_take_back_what_came_meanwhile() -> None:
     chats = listed(head=10, unread=0)
-    chats.came("g1", [message(11)], "anna")
-    chats.told(ChatRow(chat="g1", head=10, name="us", is_muted=True))
+    chats.apply_entries("g1", [message(11)], "anna")
+    chats.apply_row(ChatRow(chat="g1", head=10, name="us", is_muted=True))
     row = row_of(chats)
     assert (row.head, row.unread, row.name, row.is_muted) == (11, 1, "us", True)
 
@@ -111,27 +111,27 @@ def test_a_late_row_does_not_take_back_what_came_meanwhile() -> None:
 def test_a_chat_that_was_unknown_gets_a_row_of_what_its_entries_say() -> None:
     chats = ChatList()
     create = Entry(sequence=1, by="ben", at=7, kind="create", name="us", users=("anna", "ben", "cleo"))
-    made = chats.came("g1", [create], "anna")
+    made = chats.apply_entries("g1", [create], "anna")
     assert made is not None
     assert (made.name, made.members, made.unread) == ("us", ("ben", "cleo"), 0)
-    assert chats.came("g1", [message(2)], "anna") is None
+    assert chats.apply_entries("g1", [message(2)], "anna") is None
     join = Entry(sequence=8, by="ben", at=9, kind="join", users=("anna",))
-    joined = chats.came("g2", [join], "anna")
+    joined = chats.apply_entries("g2", [join], "anna")
     assert joined is not None
     assert (joined.name, joined.members) == (None, ("ben",)), "its name is not told by a join"
-    chats.came("g2", [Entry(sequence=9, by="ben", at=9, kind="rename", name="them")], "anna")
+    chats.apply_entries("g2", [Entry(sequence=9, by="ben", at=9, kind="rename", name="them")], "anna")
     assert [row.name for row in chats.rows()] == ["them", "us"]
 
 
 def test_who_leaves_has_no_row_any_more() -> None:
     chats = listed()
-    chats.came("g1", [Entry(sequence=11, by="ben", at=1, kind="leave", users=("anna",))], "anna")
+    chats.apply_entries("g1", [Entry(sequence=11, by="ben", at=1, kind="leave", users=("anna",))], "anna")
     assert chats.rows() == []
 
 
 def test_pinned_come_first_then_the_newest() -> None:
     chats = ChatList([ChatRow(chat=name, head=1, at=at) for name, at in (("a", 1), ("b", 3), ("c", 2))])
-    chats.told(ChatRow(chat="a", head=1, at=1, is_pinned=True))
+    chats.apply_row(ChatRow(chat="a", head=1, at=1, is_pinned=True))
     assert [row.chat for row in chats.rows()] == ["a", "b", "c"]
 
 
@@ -149,7 +149,7 @@ def test_unread_is_what_counting_gives(steps: list[tuple[str, int]]) -> None:
         elif what != "read":
             log.append(what)
             kind = "message" if what != "join" else "join"
-            chats.came("g1", [Entry(sequence=len(log), by=what, at=1, kind=kind)], "anna")
+            chats.apply_entries("g1", [Entry(sequence=len(log), by=what, at=1, kind=kind)], "anna")
         own = max((n for n, by in enumerate(log, start=1) if by == "anna"), default=0)
         wanted = sum(by == "ben" and n > max(read, own) for n, by in enumerate(log, start=1))
         assert row_of(chats).unread == wanted
@@ -158,8 +158,8 @@ def test_unread_is_what_counting_gives(steps: list[tuple[str, int]]) -> None:
 def test_a_row_that_follows_a_join_gives_the_chat_its_name() -> None:
     chats = ChatList()
     join = Entry(sequence=9, by="ben", at=9, kind="join", users=("anna",))
-    chats.came("g1", [join, message(10)], "anna")
-    chats.told(ChatRow(chat="g1", head=9, name="Lunch", members=("ben", "cleo")))
+    chats.apply_entries("g1", [join, message(10)], "anna")
+    chats.apply_row(ChatRow(chat="g1", head=9, name="Lunch", members=("ben", "cleo")))
     row = chats.row("g1")
     assert row is not None
     assert (row.name, row.head, row.unread) == ("Lunch", 10, 1)

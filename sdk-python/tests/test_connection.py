@@ -6,20 +6,20 @@ import pytest
 
 from tidings_sdk.backoff import Backoff
 from tidings_sdk.connection import (
-    Answered,
-    AskedToLeave,
-    Connection,
-    GiveUp,
-    LetIn,
-    Pushed,
+    Abandon,
+    Authenticated,
+    BecameLive,
+    ConnectionProtocol,
+    ConnectRefused,
+    PushReceived,
+    ReconnectRequested,
+    ResponseReceived,
     State,
-    TurnedAway,
-    WentLive,
     Write,
 )
-from tidings_sdk.frames.reading import History, HistoryPage
+from tidings_sdk.frames.reading import GetHistory, HistoryPage
 from tidings_sdk.frames.signs import TypingPush
-from tidings_sdk.pace import Pace
+from tidings_sdk.pace import TokenBucket
 
 WELCOME = (
     '{"id":1,"ok":{"protocol":1,"user":"anna","device":"d","epoch":3,"at":1,"heartbeat_s":25,'
@@ -27,14 +27,14 @@ WELCOME = (
 )
 
 
-def opened(positions: dict[str, int] | None = None) -> tuple[Connection, dict[str, object]]:
-    connection = Connection(lambda: positions or {}, 0.0)
+def opened(positions: dict[str, int] | None = None) -> tuple[ConnectionProtocol, dict[str, object]]:
+    connection = ConnectionProtocol(lambda: positions or {}, 0.0)
     (hello,) = connection.opened("secret", "d", "sdk", 3)
     assert isinstance(hello, Write)
     return connection, json.loads(hello.data)
 
 
-def live() -> Connection:
+def live() -> ConnectionProtocol:
     connection, _ = opened()
     connection.received(WELCOME, 1.0)
     connection.received('{"resumed":{"epoch":3}}', 1.0)
@@ -57,10 +57,10 @@ def test_it_is_let_in_and_goes_live() -> None:
     }
     assert connection.state is State.AUTHENTICATING
     (let_in,) = connection.received(WELCOME, 1.0)
-    assert isinstance(let_in, LetIn)
+    assert isinstance(let_in, Authenticated)
     assert connection.is_let_in
     (went_live,) = connection.received('{"resumed":{"epoch":3}}', 1.0)
-    assert isinstance(went_live, WentLive)
+    assert isinstance(went_live, BecameLive)
 
 
 def test_many_positions_are_told_in_parts() -> None:
@@ -73,7 +73,7 @@ def test_many_positions_are_told_in_parts() -> None:
         told.append(frame["resume"])
         answer = {"id": frame["id"], "ok": {"epoch": 3}}
         (effect,) = connection.received(json.dumps(answer), 1.0)
-    assert isinstance(effect, WentLive)
+    assert isinstance(effect, BecameLive)
     assert [(len(part["positions"]), part.get("has_more", False)) for part in told] == [  # type: ignore[index, attr-defined]  # JSON
         (1000, True),
         (1000, True),
@@ -83,63 +83,63 @@ def test_many_positions_are_told_in_parts() -> None:
 
 def test_answers_are_read_in_the_form_of_their_request_and_only_once() -> None:
     connection = live()
-    request_id, _ = connection.ask(History(chat="g1"))
+    request_id, _ = connection.ask(GetHistory(chat="g1"))
     answer = json.dumps({"id": request_id, "ok": {"after": 0, "up_to": 0, "entries": []}})
     assert connection.received(answer, 2.0) == [
-        Answered(request_id, HistoryPage(after=0, up_to=0, entries=()))
+        ResponseReceived(request_id, HistoryPage(after=0, up_to=0, entries=()))
     ]
     assert connection.received(answer, 2.0) == []
 
 
 def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
     connection = live()
-    request_id, _ = connection.ask(History(chat="g1"))
-    connection.forget(request_id)
+    request_id, _ = connection.ask(GetHistory(chat="g1"))
+    connection.drop_request(request_id)
     assert connection.received(json.dumps({"id": request_id, "ok": {}}), 2.0) == []
 
 
 def test_silence_longer_than_a_heartbeat_and_its_grace_is_nobody() -> None:
     connection = live()
-    assert connection.tick(35.9) == []
+    assert connection.on_timer(35.9) == []
     (pong,) = connection.received('{"ping":{}}', 30.0)
     assert pong == Write(b'{"pong":{}}')
-    assert connection.tick(64.9) == []
-    (gone,) = connection.tick(65.0)
-    assert isinstance(gone, GiveUp)
+    assert connection.on_timer(64.9) == []
+    (gone,) = connection.on_timer(65.0)
+    assert isinstance(gone, Abandon)
     assert connection.state is State.CLOSED
 
 
 def test_who_is_not_let_in_in_time_goes() -> None:
     connection, _ = opened()
-    (gone,) = connection.tick(10.0)
-    assert isinstance(gone, GiveUp)
+    (gone,) = connection.on_timer(10.0)
+    assert isinstance(gone, Abandon)
 
 
 @pytest.mark.parametrize("frame", ["", "[]", "{", '{"id":"x","ok":{}}', '{"entry":{"chat":1}}', '{"id":1}'])
 def test_what_is_no_frame_ends_the_connection_and_raises_nothing(frame: str) -> None:
     connection, _ = opened()
     (gone,) = connection.received(frame, 1.0)
-    assert isinstance(gone, GiveUp)
+    assert isinstance(gone, Abandon)
     assert connection.received(WELCOME, 1.0) == []
 
 
 def test_pushes_and_refusals_are_handed_on() -> None:
     connection = live()
     assert connection.received('{"typing":{"chat":"g1","user":"ben"}}', 2.0) == [
-        Pushed(TypingPush(chat="g1", user="ben"))
+        PushReceived(TypingPush(chat="g1", user="ben"))
     ]
     assert connection.received('{"reconnect":{"retry_after_ms":1,"spread_ms":2,"reason":"x"}}', 2.0) == [
-        AskedToLeave(1, 2)
+        ReconnectRequested(1, 2)
     ]
     assert connection.state is State.DRAINING
     fresh, _ = opened()
     (turned_away,) = fresh.received('{"id":1,"error":{"code":"forbidden","message":"no"}}', 1.0)
-    assert isinstance(turned_away, TurnedAway)
+    assert isinstance(turned_away, ConnectRefused)
 
 
 def test_resume_as_a_push_brings_the_positions_as_they_are_now() -> None:
     held = {"g1": 1}
-    connection = Connection(lambda: held, 0.0)
+    connection = ConnectionProtocol(lambda: held, 0.0)
     connection.opened("secret", "d", "sdk", 3)
     connection.received(WELCOME, 1.0)
     connection.received('{"resumed":{"epoch":3}}', 1.0)
@@ -161,7 +161,7 @@ def test_the_wait_doubles_up_to_its_bound_and_begins_anew_after_a_calm_minute() 
 
 
 def test_the_pace_is_that_of_the_server_with_room_for_heartbeats() -> None:
-    pace = Pace(50, 100, 0.0)
+    pace = TokenBucket(50, 100, 0.0)
     taken = sum(pace.take(0.0) == 0 for _ in range(200))
     assert taken == 80
     assert pace.take(0.0) == pytest.approx(1 / 40)

@@ -8,7 +8,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import ScriptedServer
 
-from tidings_sdk import Client, Event, MemoryStore, MessageAdded, MessageChanged, StateChanged, TypingChanged
+from tidings_sdk import (
+    Client,
+    ConnectionStateChanged,
+    Event,
+    MemoryStore,
+    MessageAdded,
+    MessageChanged,
+    TypingChanged,
+)
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 """A script that fails takes seconds; it is short enough to read as it is."""
@@ -55,7 +63,7 @@ async def _pushed(pushes: list[int], cuts: set[int]) -> None:
 
 def _at_zero() -> MemoryStore:
     store = MemoryStore()
-    store.keep_positions({"g1": 0})
+    store.save_positions({"g1": 0})
     return store
 
 
@@ -112,7 +120,7 @@ async def test_a_reader_that_is_slow_or_not_there_costs_a_bounded_queue_and_no_e
             await server.push_entry("g1", sequence)
         await server.push(typing={"chat": "g1", "user": "ben"})
         await until(lambda: client.dropped_events)
-        assert client._running._feed.room == 0
+        assert client._running._events.free == 0
         assert await entries(client, 100) == list(range(1, 101))
 
 
@@ -139,7 +147,7 @@ async def test_signs_of_others_and_states_of_the_connection_are_events_too() -> 
         await server.push(typing={"chat": "g1", "user": "ben"})
         await server.push(weather={"is": "fine"})
         seen = [await anext(client.events()) for _ in range(4)]
-        assert [event.state for event in seen if isinstance(event, StateChanged)] == [
+        assert [event.state for event in seen if isinstance(event, ConnectionStateChanged)] == [
             "connecting",
             "resuming",
             "live",
@@ -180,4 +188,6 @@ async def test_live_only_leaves_out_what_was_there_before_the_client() -> None:
                         break
             assert isinstance(seen[-1], MessageAdded)
             assert seen[-1].entry.text == "new"
-            assert any(isinstance(event, StateChanged) for event in seen), "other events are not filtered"
+            assert any(isinstance(event, ConnectionStateChanged) for event in seen), (
+                "other events are not filtered"
+            )

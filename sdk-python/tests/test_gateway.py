@@ -6,26 +6,28 @@ from pathlib import Path
 
 import pytest
 from faults.proxy import TcpProxy
-from fixtures.cutting import cut_before, cutting
-from fixtures.gateway import House
+from fixtures.cutting import connection_cutter, cut_before
+from fixtures.gateway import GatewayProcess
 
-from tidings_sdk import Client, FileStore, NotSent, Patience, Refused
+from tidings_sdk import Client, FileStore, RequestRefused, SendFailed, Timeouts
 
 PLAIN = Path(__file__).parents[2] / "docs" / "tutorials" / "plain_client.py"
 MESSAGES = 40
 
 
-def client_at(house: House, port: int, user: str, outbox: Path) -> Client:
+def client_at(house: GatewayProcess, port: int, user: str, outbox: Path) -> Client:
     async def token() -> str:
         return house.token(user)
 
     url = f"ws://127.0.0.1:{port}/v1/socket"
-    patience = Patience(backoff_first_s=0.05, backoff_longest_s=0.2)
+    patience = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.2)
     store = FileStore(outbox)
     return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
 
 
-async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House, tmp_path: Path) -> None:
+async def test_two_clients_on_two_gateways_cut_off_again_and_again(
+    house: GatewayProcess, tmp_path: Path
+) -> None:
     await house.found()
     one, two = house.start(), house.start()
     chat = (await house.direct("anna", "ben")).chat
@@ -34,7 +36,7 @@ async def test_two_clients_on_two_gateways_cut_off_again_and_again(house: House,
             client_at(house, first.port, "anna", tmp_path / "anna") as anna,
             client_at(house, second.port, "ben", tmp_path / "ben") as ben,
         ):
-            async with cutting(first, second) as cuts:
+            async with connection_cutter(first, second) as cuts:
                 await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
             pages = [await client.chat(chat).history(after=0, limit=200) for client in (anna, ben)]
     for page in pages:
@@ -55,7 +57,9 @@ async def _all(client: Client, chat: str, name: str, cuts: list[int]) -> None:
     assert sequences == sorted(set(sequences))
 
 
-async def test_a_message_is_edited_reacted_to_redacted_and_read(house: House, tmp_path: Path) -> None:
+async def test_a_message_is_edited_reacted_to_redacted_and_read(
+    house: GatewayProcess, tmp_path: Path
+) -> None:
     await house.found()
     gateway = house.start()
     chat_id = (await house.direct("anna", "ben")).chat
@@ -68,16 +72,16 @@ async def test_a_message_is_edited_reacted_to_redacted_and_read(house: House, tm
         assert (message.text, message.reactions[0].emoji, message.by) == ("Hello", "👍", anna.user)
         await chat.read(sent.sequence)
         await chat.redact(sent.sequence)
-        with pytest.raises(NotSent):
+        with pytest.raises(SendFailed):
             await chat.edit(10_000, "nothing is there")
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await anna.chat("not-there").history()
-        with pytest.raises(NotSent):
+        with pytest.raises(SendFailed):
             await anna.chat("not-there").send("hi")
     assert gateway.faults() == []
 
 
-async def test_the_client_of_the_tutorial_sends_its_message(house: House) -> None:
+async def test_the_client_of_the_tutorial_sends_its_message(house: GatewayProcess) -> None:
     await house.found()
     gateway = house.start()
     chat = (await house.direct("anna", "ben")).chat

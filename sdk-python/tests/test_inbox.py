@@ -3,18 +3,18 @@
 import pytest
 
 from tidings_sdk import inbox as inbox_of
-from tidings_sdk.errors import NotAnswered, Refused
+from tidings_sdk.errors import RequestRefused, RequestTimeout
 from tidings_sdk.frames.notices import (
-    BroadcastNews,
-    Counts,
+    BroadcastUpdate,
+    GetCounts,
     InboxCounts,
-    InboxNews,
-    MarkNotices,
-    NoticePage,
-    Notices,
+    InboxUpdate,
+    ListNotifications,
+    MarkNotifications,
+    NotificationPage,
 )
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.inbox import Inbox, Inboxes
+from tidings_sdk.inbox import Inbox, InboxRegistry
 
 
 class Desk:
@@ -29,15 +29,15 @@ class Desk:
         if self.faults:
             raise self.faults.pop(0)
         counts = of(len(self.asked), unread=len(self.asked))
-        return NoticePage(notices=(), counts=counts) if isinstance(body, Notices) else counts
+        return NotificationPage(notices=(), counts=counts) if isinstance(body, ListNotifications) else counts
 
 
 def of(version: int, at: int = 1, unread: int = 0) -> InboxCounts:
     return InboxCounts(inbox="default", version=version, at=at, unread=unread)
 
 
-def refusal(*, retryable: bool) -> Refused:
-    return Refused(ErrorBody(code="overloaded", message="", docs="", retryable=retryable))
+def refusal(*, retryable: bool) -> RequestRefused:
+    return RequestRefused(ErrorBody(code="overloaded", message="", docs="", retryable=retryable))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_older_counts_never_replace_newer_ones(
     first: InboxCounts, then: InboxCounts, kept: InboxCounts
 ) -> None:
     inbox = Inbox(Desk(), "default")
-    inbox.heard(first)
-    inbox.heard(then)
+    inbox.on_counts(first)
+    inbox.on_counts(then)
     assert inbox.counts == kept
 
 
@@ -64,7 +64,7 @@ async def test_to_mark_nothing_asks_for_no_mark() -> None:
     inbox = Inbox(desk, "default")
     for mark in (inbox.mark_read, inbox.mark_unread, inbox.archive, inbox.restore):
         await mark([])
-    assert desk.asked == [Counts(inbox="default")]
+    assert desk.asked == [GetCounts(inbox="default")]
 
 
 async def test_marks_are_asked_for_as_they_are_meant() -> None:
@@ -72,11 +72,11 @@ async def test_marks_are_asked_for_as_they_are_meant() -> None:
     inbox = Inbox(desk, "default")
     await inbox.mark_read([name])
     await inbox.mark_all_read(before=7, category="news")
-    await inbox.see()
+    await inbox.mark_seen()
     assert desk.asked == [
-        MarkNotices(inbox="default", to="read", ids=(name,)),
-        MarkNotices(inbox="default", to="read", before=7, category="news"),
-        MarkNotices(inbox="default", to="seen"),
+        MarkNotifications(inbox="default", to="read", ids=(name,)),
+        MarkNotifications(inbox="default", to="read", before=7, category="news"),
+        MarkNotifications(inbox="default", to="seen"),
     ]
     assert inbox.counts is not None
     assert inbox.counts.unread == 3
@@ -84,13 +84,13 @@ async def test_marks_are_asked_for_as_they_are_meant() -> None:
 
 async def test_a_new_connection_asks_for_the_inboxes_that_are_looked_at() -> None:
     desk = Desk()
-    told: list[InboxNews | BroadcastNews] = []
-    inboxes = Inboxes(desk, told.append)
+    told: list[InboxUpdate | BroadcastUpdate] = []
+    inboxes = InboxRegistry(desk, told.append)
     await inboxes.get("default").refresh()
     inboxes.get("never asked for")
-    await inboxes.ask_again()
-    assert desk.asked == [Counts(inbox="default")] * 2
-    assert told == [InboxNews(counts=of(2, unread=2), has_more=True)]
+    await inboxes.refresh_all()
+    assert desk.asked == [GetCounts(inbox="default")] * 2
+    assert told == [InboxUpdate(counts=of(2, unread=2), has_more=True)]
     assert inboxes.get("default").counts == of(2, unread=2)
 
 
@@ -99,25 +99,25 @@ async def test_a_new_connection_asks_for_the_inboxes_that_are_looked_at() -> Non
     [
         ([refusal(retryable=True)], 1),
         ([refusal(retryable=False)], 0),
-        ([NotAnswered("cut off")], 0),
+        ([RequestTimeout("cut off")], 0),
     ],
 )
 async def test_what_is_refused_for_now_is_asked_again(
     faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))
-    desk, news = Desk(), list[InboxNews | BroadcastNews]()
-    inboxes = Inboxes(desk, news.append)
+    desk, news = Desk(), list[InboxUpdate | BroadcastUpdate]()
+    inboxes = InboxRegistry(desk, news.append)
     await inboxes.get("default").refresh()
     desk.faults = faults
-    await inboxes.ask_again()
+    await inboxes.refresh_all()
     assert len(news) == told
 
 
 async def test_a_push_moves_the_counts_and_is_told() -> None:
-    told: list[InboxNews | BroadcastNews] = []
-    inboxes = Inboxes(Desk(), told.append)
-    news = InboxNews(counts=of(5, unread=4))
+    told: list[InboxUpdate | BroadcastUpdate] = []
+    inboxes = InboxRegistry(Desk(), told.append)
+    news = InboxUpdate(counts=of(5, unread=4))
     inboxes.pushed(news)
     assert told == [news]
     inbox = inboxes.get("default")
@@ -127,39 +127,46 @@ async def test_a_push_moves_the_counts_and_is_told() -> None:
 
 
 async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_asked_for_with_it() -> None:
-    desk, told = Desk(), list[InboxNews | BroadcastNews]()
-    inboxes = Inboxes(desk, told.append)
+    desk, told = Desk(), list[InboxUpdate | BroadcastUpdate]()
+    inboxes = InboxRegistry(desk, told.append)
     inbox = inboxes.get("default")
-    inbox.heard(of(1))
+    inbox.on_counts(of(1))
     assert not inbox.is_stale
-    news = BroadcastNews(inbox="default", up_to=7)
+    news = BroadcastUpdate(inbox="default", up_to=7)
     inboxes.broadcast(news)
     assert (told, inbox.is_stale, inbox.counts) == ([news], True, of(1))
     await inbox.refresh()
     await inbox.list()
-    assert desk.asked == [Counts(inbox="default", at_least=7), Notices(inbox="default", at_least=7)]
-    inbox.heard(InboxCounts(inbox="default", version=9, at=9, broadcasts_up_to=7))
+    assert desk.asked == [
+        GetCounts(inbox="default", at_least=7),
+        ListNotifications(inbox="default", at_least=7),
+    ]
+    inbox.on_counts(InboxCounts(inbox="default", version=9, at=9, broadcasts_up_to=7))
     assert not inbox.is_stale
 
 
 async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
     """Another process may have an older copy of the log; what was shown would be gone for a moment."""
     desk = Desk()
-    inboxes = Inboxes(desk, lambda _: None)
+    inboxes = InboxRegistry(desk, lambda _: None)
     await inboxes.get("default").refresh()
-    inboxes.broadcast(BroadcastNews(inbox="default", up_to=7))
-    await inboxes.ask_again()
+    inboxes.broadcast(BroadcastUpdate(inbox="default", up_to=7))
+    await inboxes.refresh_all()
     await inboxes.get("default").mark_read(["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])
-    assert [each.at_least for each in desk.asked if isinstance(each, Counts | MarkNotices)] == [0, 7, 7]
+    assert [each.at_least for each in desk.asked if isinstance(each, GetCounts | MarkNotifications)] == [
+        0,
+        7,
+        7,
+    ]
 
 
 async def test_after_a_restore_nothing_is_asked_for_that_may_be_gone_and_any_counts_are_newer() -> None:
     desk = Desk()
-    inboxes = Inboxes(desk, lambda _: None)
+    inboxes = InboxRegistry(desk, lambda _: None)
     inbox = inboxes.get("default")
-    inbox.heard(InboxCounts(inbox="default", version=90, at=90, broadcasts_up_to=8))
-    inboxes.broadcast(BroadcastNews(inbox="default", up_to=9))
+    inbox.on_counts(InboxCounts(inbox="default", version=90, at=90, broadcasts_up_to=8))
+    inboxes.broadcast(BroadcastUpdate(inbox="default", up_to=9))
     inboxes.restored()
-    await inboxes.ask_again()
-    assert desk.asked == [Counts(inbox="default")]
+    await inboxes.refresh_all()
+    assert desk.asked == [GetCounts(inbox="default")]
     assert inbox.counts == of(1, unread=1)

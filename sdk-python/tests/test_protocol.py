@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tidings_sdk import close_codes
-from tidings_sdk.codec import Answer, decode, encode
+from tidings_sdk.codec import Response, decode_frame, encode_request
 from tidings_sdk.frames.shape import Body
 from tidings_sdk.frames.table import PROTOCOL, PUSHES, REQUESTS
 
@@ -28,13 +28,13 @@ def test_a_request_is_written_to_the_byte(one: dict[str, Any]) -> None:
     form = REQUESTS[one["decoded"]["kind"]][0]
     body = msgspec.convert(one["decoded"]["body"], form)
     written = one["text"].replace("\\u00e9", "é")  # an escape is as good, and not what this encoder writes
-    assert encode(body, one["decoded"].get("id")) == written.encode()
+    assert encode_request(body, one["decoded"].get("id")) == written.encode()
 
 
 @golden("answers")
 def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
-    got = decode(one["text"])
-    assert isinstance(got, Answer)
+    got = decode_frame(one["text"])
+    assert isinstance(got, Response)
     form = REQUESTS[one["decoded"].get("answers", "ping")][1]
     assert got.id == one["decoded"]["id"]
     assert json.loads(msgspec.json.encode(got.as_form(form))) == in_short(one)
@@ -42,7 +42,7 @@ def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
 
 @golden("pushes")
 def test_a_push_is_read_whole(one: dict[str, Any]) -> None:
-    got = decode(one["text"])
+    got = decode_frame(one["text"])
     assert isinstance(got, PUSHES[one["decoded"]["kind"]])
     assert json.loads(msgspec.json.encode(got)) == in_short(one)
 
@@ -54,7 +54,7 @@ def in_short(one: dict[str, Any]) -> Any:
 
 
 def test_a_push_from_the_future_is_ignored() -> None:
-    assert decode('{"weather":{"is":"fine"}}') is None
+    assert decode_frame('{"weather":{"is":"fine"}}') is None
 
 
 def test_every_request_and_push_is_known_and_the_level_is_the_same() -> None:
@@ -100,7 +100,7 @@ def compared(schema: dict[str, Any], *, with_bounds: bool) -> object:
 
 def test_close_codes_are_understood_by_their_ranges() -> None:
     for one in json.loads((PUBLISHED / "close_codes.json").read_text())["codes"]:
-        assert close_codes.verdict(one["code"], "").is_terminal == (one["range"] == "terminal")
+        assert close_codes.decide_reconnect(one["code"], "").is_terminal == (one["range"] == "terminal")
 
 
 def test_the_codes_that_this_client_knows_by_name_are_published() -> None:

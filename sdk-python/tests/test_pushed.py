@@ -27,7 +27,7 @@ def acks(server: ScriptedServer) -> dict[str, int]:
 
 async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
     store = MemoryStore()
-    store.keep_positions({"g1": 0})
+    store.save_positions({"g1": 0})
     async with ScriptedServer() as server, client_of(server, store=store) as client:
         await until(lambda: server.sockets, WITHIN_S)
         for n in range(1, 31):
@@ -65,7 +65,7 @@ async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> N
 
 async def test_a_change_tells_what_the_message_says_now() -> None:
     store = MemoryStore()
-    store.keep_positions({"g1": 5})
+    store.save_positions({"g1": 5})
     async with ScriptedServer() as server, client_of(server, store=store) as client:
         await until(lambda: server.sockets, WITHIN_S)
         entry = {"sequence": 6, "by": "ben", "at": 1, "kind": "edit", "refers_to": 2, "chat": "g1"}

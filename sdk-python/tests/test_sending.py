@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scripted_server import FAULTS, Frame, ScriptedServer, error
 
-from tidings_sdk import Client, MemoryStore, NotSent, Sent
+from tidings_sdk import Client, MemoryStore, MessageSent, SendFailed
 
 CHATS = ("g1", "g2")
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -70,7 +70,7 @@ async def _died(script: list[str], chats: list[str], deaths: list[int]) -> None:
             async with client_of(server, store=store, answer_within_s=0.2) as client:
                 await until(partial(_has_seen_or_done, server, client, until_seen))
         async with client_of(server, store=store, answer_within_s=0.2) as client, asyncio.timeout(10):
-            await client.settled()
+            await client.flush()
         _is_there_once_and_in_order(server, chats)
         _same_in_every_try(server, may_rise="catch up" in script)
 
@@ -111,9 +111,9 @@ def _same_in_every_try(server: ScriptedServer, *, may_rise: bool) -> None:
 async def test_a_message_is_there_at_once_and_acknowledged_with_its_sequence() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         sending = client.chat("g1").send("hi")
-        assert not sending.is_settled
+        assert not sending.is_done
         assert client.pending == 1
-        assert await sending == Sent("g1", sending.client_message_id, 1)
+        assert await sending == MessageSent("g1", sending.client_message_id, 1)
         assert client.pending == 0
 
 
@@ -134,6 +134,6 @@ async def test_who_was_away_and_is_back_is_refused_once_and_then_heard() -> None
         server.answers["send"] = lambda body: (
             error("not_a_member") if body["after"] < 3 else {"ok": {"sequence": 4}}
         )
-        with pytest.raises(NotSent):
+        with pytest.raises(SendFailed):
             await chat.send("from before")
         assert (await chat.send("anew")).sequence == 4

@@ -9,15 +9,15 @@ from scripted_server import ScriptedServer, error
 
 from tidings_sdk import (
     Client,
-    ClientTooOld,
+    ClientStopped,
+    ConnectionStateChanged,
     CredentialRefused,
     MemoryStore,
-    Refused,
-    StateChanged,
-    Stopped,
-    WrongStore,
+    ProtocolUnsupported,
+    RequestRefused,
+    StoreOwnerMismatch,
 )
-from tidings_sdk.stores.port import Owner
+from tidings_sdk.stores.port import StoreOwner
 
 
 class Tokens:
@@ -34,7 +34,7 @@ def _has_come(server: ScriptedServer, times: int) -> bool:
 
 
 async def stopped_by(client: Client) -> BaseException:
-    with pytest.raises(Stopped) as stop:
+    with pytest.raises(ClientStopped) as stop:
         async for _ in client.events():
             pass
     return stop.value
@@ -52,15 +52,17 @@ async def test_a_close_that_means_reconnect_brings_the_client_back(code: int) ->
     ("code", "kind"),
     [
         (4500, CredentialRefused),
-        (4501, Stopped),
-        (4504, ClientTooOld),
-        (4505, Stopped),
+        (4501, ClientStopped),
+        (4504, ProtocolUnsupported),
+        (4505, ClientStopped),
         (4506, CredentialRefused),
-        (4999, Stopped),
-        (1008, Stopped),
+        (4999, ClientStopped),
+        (1008, ClientStopped),
     ],
 )
-async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(code: int, kind: type[Stopped]) -> None:
+async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(
+    code: int, kind: type[ClientStopped]
+) -> None:
     store = MemoryStore()
     async with ScriptedServer() as server:
         server.answers["send"] = lambda _: error("overloaded", retryable=True)
@@ -70,10 +72,10 @@ async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(code: int,
             await server.close_all(code, "name")
             stop = await stopped_by(client)
             assert type(stop) is kind
-            with pytest.raises(Stopped):
+            with pytest.raises(ClientStopped):
                 _ = client.chat("g1").send("more")
-            with pytest.raises(Stopped):
-                await client.settled()
+            with pytest.raises(ClientStopped):
+                await client.flush()
         assert len(server.hellos) == 1
         assert len(store.load().rows) == 1
 
@@ -83,7 +85,7 @@ async def test_the_time_that_a_close_tells_is_kept_to() -> None:
         await until(lambda: server.sockets)
         await server.close_all(4005, "try_later retry_after_ms=300")
         closed = await anext(
-            e async for e in client.events() if isinstance(e, StateChanged) and e.state == "closed"
+            e async for e in client.events() if isinstance(e, ConnectionStateChanged) and e.state == "closed"
         )
         assert closed.wait_s == 0.3
         await until(lambda: len(server.hellos) == 2)
@@ -135,7 +137,9 @@ async def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
         pass
     async with client_of(gone) as client:
         sending = client.chat("g1").send("hi")
-        await anext(e async for e in client.events() if isinstance(e, StateChanged) and e.state == "closed")
+        await anext(
+            e async for e in client.events() if isinstance(e, ConnectionStateChanged) and e.state == "closed"
+        )
         async with ScriptedServer(port=gone.port):
             assert (await sending).sequence == 1
 
@@ -151,18 +155,18 @@ async def test_reconnect_is_followed_after_what_is_in_flight_was_answered() -> N
 
 async def test_the_outbox_of_another_user_is_not_sent() -> None:
     store = MemoryStore()
-    store.own(Owner("ben", "d-1", 0))
+    store.own(StoreOwner("ben", "d-1", 0))
     async with ScriptedServer() as server, client_of(server, store=store) as client:
         sending = client.chat("g1").send("hi")
-        assert isinstance(await stopped_by(client), WrongStore)
+        assert isinstance(await stopped_by(client), StoreOwnerMismatch)
         assert not server.tries()
-        assert sending.is_settled
+        assert sending.is_done
 
 
 async def test_a_refused_request_that_is_not_of_the_outbox_raises() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         server.answers["read"] = lambda _: error("request_unknown")
-        with pytest.raises(Refused, match="request_unknown"):
+        with pytest.raises(RequestRefused, match="request_unknown"):
             await client.chat("g1").read(1)
 
 
@@ -182,7 +186,7 @@ async def test_a_door_that_is_shut_for_now_is_tried_again_when_it_says(
 ) -> None:
     async with ScriptedServer(shut=(status, body)) as server, client_of(server) as client:
         closed = await anext(
-            e async for e in client.events() if isinstance(e, StateChanged) and e.state == "closed"
+            e async for e in client.events() if isinstance(e, ConnectionStateChanged) and e.state == "closed"
         )
         assert closed.wait_s == wait_s if wait_s else (closed.wait_s or 0) < 0.1
 

@@ -11,12 +11,12 @@ from scripted_server import Frame, ScriptedServer, error
 from tidings_sdk import (
     ChatRow,
     Client,
+    DeliveryStatus,
     Event,
     MemoryStore,
-    Presence,
+    PresenceChanged,
     ReadElsewhere,
-    Tick,
-    TicksChanged,
+    ReceiptsChanged,
     TypingChanged,
 )
 
@@ -45,7 +45,7 @@ class Reader:
 
 def at(position: int) -> MemoryStore:
     store = MemoryStore()
-    store.keep_positions({"g1": position})
+    store.save_positions({"g1": position})
     return store
 
 
@@ -129,18 +129,18 @@ async def test_ticks_follow_receipts_and_say_so() -> None:
         await until(lambda: server.tries("subscribe"), WITHIN_S)
         assert not chat.status(sent.sequence).is_counted
         await server.push(receipts={"chat": "g1", "members": PAIR, "is_all": True})
-        await reader.first(TicksChanged)
-        assert chat.status(sent.sequence).tick is Tick.SENT
+        await reader.first(ReceiptsChanged)
+        assert chat.status(sent.sequence).status is DeliveryStatus.SENT
         assert chat.members == ("anna", "ben")
         await server.push(receipts={"chat": "g1", "members": [{"user": "ben", "delivered": 1}]})
-        await until(lambda: chat.status(1).tick is Tick.DELIVERED, WITHIN_S)
+        await until(lambda: chat.status(1).status is DeliveryStatus.DELIVERED, WITHIN_S)
         await server.push(receipts={"chat": "g1", "members": [{"user": "ben", "read": 1}]})
-        await until(lambda: chat.status(1).tick is Tick.READ, WITHIN_S)
+        await until(lambda: chat.status(1).status is DeliveryStatus.READ, WITHIN_S)
         assert chat.status(1).read_by == ("ben",)
         await server.push(receipts={"chat": "g1", "members": [{"user": "ben", "read": 1}]})
         await server.push(presence={"user": "ben", "status": "online"})
-        await reader.first(Presence)
-        assert len(reader.of(TicksChanged)) == 3, "what changed nothing is not told"
+        await reader.first(PresenceChanged)
+        assert len(reader.of(ReceiptsChanged)) == 3, "what changed nothing is not told"
 
 
 async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
@@ -155,7 +155,7 @@ async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
         server.add("g1", kind="leave", users=["ben"])
         await server.push_entry("g1", 2)
         await until(lambda: chat.members == ("anna", "cleo"), WITHIN_S)
-        assert len(reader.of(TicksChanged)) == 3
+        assert len(reader.of(ReceiptsChanged)) == 3
 
 
 async def test_what_the_user_read_on_another_device_is_told_and_what_he_read_here_is_not() -> None:
@@ -188,7 +188,7 @@ async def test_typing_of_others_is_told_and_ends_with_their_message() -> None:
         await reader.first(TypingChanged, lambda event: event.users == ("cleo",))
         await server.push(typing={"chat": "g1", "user": "cleo", "is_typing": False})
         await reader.first(TypingChanged, lambda event: event.users == ())
-        assert chat.typists == ()
+        assert chat.typing_users == ()
 
 
 async def test_typing_of_others_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +208,8 @@ async def test_with_the_connection_goes_what_only_it_could_tell() -> None:
         await live(server)
         await server.push(typing={"chat": "g1", "user": "ben"})
         await server.push(presence={"user": "ben", "status": "offline", "at": 7})
-        assert await reader.first(Presence) == Presence("ben", "offline", 7)
-        assert client.presence("ben") == Presence("ben", "offline", 7)
+        assert await reader.first(PresenceChanged) == PresenceChanged("ben", "offline", 7)
+        assert client.presence("ben") == PresenceChanged("ben", "offline", 7)
         await server.cut()
         await reader.first(TypingChanged, lambda event: event.users == ())
         assert client.presence("ben") is None
@@ -238,12 +238,12 @@ async def test_ones_own_typing_is_told_once_for_many_keys_and_ends_with_the_mess
 async def test_how_one_is_there_is_told_to_each_new_connection() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         await client.chat("g1").send("hi")
-        client.appear("away")
+        client.set_presence("away")
         await until(lambda: server.tries("presence"), WITHIN_S)
         await server.cut()
         await until(lambda: len(server.tries("presence")) == 2, WITHIN_S)
         assert server.tries("presence") == [{"status": "away"}] * 2
-        client.appear("online")
+        client.set_presence("online")
         await until(lambda: len(server.tries("presence")) == 3, WITHIN_S)
 
 

@@ -9,14 +9,16 @@ import pytest
 
 from tidings_sdk import ChatRow, FileStore, MemoryStore, StoreInUse
 from tidings_sdk.frames.writing import Edit, React, Redact, Send
-from tidings_sdk.outbox import Row
-from tidings_sdk.stores.port import Owner, Store
+from tidings_sdk.outbox import OutboxEntry
+from tidings_sdk.stores.port import Store, StoreOwner
 
 ROWS = [
-    Row(Send(chat="g1", client_message_id="k-1", text="Grüße 👋", data={"a": [1]}, mentions=("ben",))),
-    Row(Edit(chat="g2", client_message_id="k-1", after=4, sequence=3, text="x"), 7),
-    Row(Redact(chat="g1", client_message_id="k-2", after=4, sequence=3), 7),
-    Row(React(chat="g1", client_message_id="k-3", after=4, sequence=3, emoji="👍"), 7),
+    OutboxEntry(
+        Send(chat="g1", client_message_id="k-1", text="Grüße 👋", data={"a": [1]}, mentions=("ben",))
+    ),
+    OutboxEntry(Edit(chat="g2", client_message_id="k-1", after=4, sequence=3, text="x"), 7),
+    OutboxEntry(Redact(chat="g1", client_message_id="k-2", after=4, sequence=3), 7),
+    OutboxEntry(React(chat="g1", client_message_id="k-3", after=4, sequence=3, emoji="👍"), 7),
 ]
 
 
@@ -46,25 +48,25 @@ def test_rows_come_back_as_they_were_and_in_their_order(again: Callable[[], Stor
 
 def test_positions_go_with_their_epoch(again: Callable[[], Store]) -> None:
     store = again()
-    store.own(Owner("anna", "d", 0))
-    store.keep_positions({"g1": 4, "g2": 1})
-    store.keep_positions({"g1": 5})
-    store.own(Owner("anna", "d2", 0))
+    store.own(StoreOwner("anna", "d", 0))
+    store.save_positions({"g1": 4, "g2": 1})
+    store.save_positions({"g1": 5})
+    store.own(StoreOwner("anna", "d2", 0))
     assert again().load().positions == {"g1": 5, "g2": 1}
-    again().own(Owner("anna", "d2", 1))
+    again().own(StoreOwner("anna", "d2", 1))
     kept = again().load()
-    assert (kept.owner, kept.positions) == (Owner("anna", "d2", 1), {})
+    assert (kept.owner, kept.positions) == (StoreOwner("anna", "d2", 1), {})
     again().close()
 
 
 def test_the_chat_list_comes_back_and_goes_with_its_epoch(again: Callable[[], Store]) -> None:
     store = again()
-    store.own(Owner("anna", "d", 0))
+    store.own(StoreOwner("anna", "d", 0))
     rows = [ChatRow(chat=chat, head=3, name="Grüße", members=("ben",)) for chat in ("g1", "g2", "g3")]
-    store.keep_chats({row.chat: row for row in rows})
-    store.keep_chats({"g2": None, "g9": None})
+    store.save_chats({row.chat: row for row in rows})
+    store.save_chats({"g2": None, "g9": None})
     assert sorted(again().load().chats, key=lambda row: row.chat) == [rows[0], rows[2]]
-    again().own(Owner("anna", "d", 1))
+    again().own(StoreOwner("anna", "d", 1))
     assert again().load().chats == []
     again().close()
 
@@ -82,10 +84,10 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -
     script = f"""
 import os, signal
 from tidings_sdk import ChatRow, FileStore
-from tidings_sdk.outbox import Row
+from tidings_sdk.outbox import OutboxEntry
 from tidings_sdk.frames.writing import Send
 store = FileStore({str(tmp_path / "outbox")!r})
-row = Row(Send(chat="g1", client_message_id="k-1", text="hi"))
+row = OutboxEntry(Send(chat="g1", client_message_id="k-1", text="hi"))
 store.add(row)
 store.change(row.sent_after(41, 0))
 os.kill(os.getpid(), signal.SIGKILL)

@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 
 from tidings.chats.model import Interval, Membership, Role
 from tidings.delivery import status as server
-from tidings.delivery.model import Status
+from tidings.delivery.model import MessageStatus
 from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.model import Entry as StoredEntry
-from tidings.messages.model import Kind
-from tidings_sdk import Entry, Tick
-from tidings_sdk.frames.watermarks import Got, Receipts
-from tidings_sdk.ticks import ChatTicks
+from tidings.messages.model import EntryKind
+from tidings_sdk import DeliveryStatus, Entry
+from tidings_sdk.frames.watermarks import MemberWatermarks, Receipts
+from tidings_sdk.ticks import ChatReceipts
 
 PEOPLE = ("anna", "ben", "cleo", "dora")
 
 
-def told(*members: Got, is_all: bool = False) -> Receipts:
+def told(*members: MemberWatermarks, is_all: bool = False) -> Receipts:
     return Receipts(chat="g1", members=members, is_all=is_all)
 
 
@@ -26,60 +26,73 @@ def entry(sequence: int, kind: str = "message", by: str = "anna", *users: str) -
     return Entry(sequence=sequence, by=by, at=1, kind=kind, users=users)
 
 
-def chat_of(*users: str) -> ChatTicks:
-    ticks = ChatTicks()
-    ticks.heard(told(*(Got(user=user, since=1) for user in users), is_all=True))
+def chat_of(*users: str) -> ChatReceipts:
+    ticks = ChatReceipts()
+    ticks.apply_receipts(told(*(MemberWatermarks(user=user, since=1) for user in users), is_all=True))
     return ticks
 
 
 def test_a_message_is_read_once_everybody_has_read_it() -> None:
     ticks = chat_of("anna", "ben", "cleo")
-    assert ticks.status(5, "anna").tick is Tick.SENT
-    ticks.heard(told(Got(user="ben", delivered=5), Got(user="cleo", delivered=7)))
-    assert ticks.status(5, "anna").tick is Tick.DELIVERED
-    ticks.heard(told(Got(user="ben", read=5)))
+    assert ticks.status(5, "anna").status is DeliveryStatus.SENT
+    ticks.apply_receipts(
+        told(MemberWatermarks(user="ben", delivered=5), MemberWatermarks(user="cleo", delivered=7))
+    )
+    assert ticks.status(5, "anna").status is DeliveryStatus.DELIVERED
+    ticks.apply_receipts(told(MemberWatermarks(user="ben", read=5)))
     assert ticks.status(5, "anna") == ticks.status(4, "anna")
-    assert (ticks.status(5, "anna").tick, ticks.status(5, "anna").read_by) == (Tick.DELIVERED, ("ben",))
-    ticks.heard(told(Got(user="cleo", read=6)))
-    assert ticks.status(5, "anna").tick is Tick.READ
-    assert ticks.status(6, "anna").tick is Tick.SENT
+    assert (ticks.status(5, "anna").status, ticks.status(5, "anna").read_by) == (
+        DeliveryStatus.DELIVERED,
+        ("ben",),
+    )
+    ticks.apply_receipts(told(MemberWatermarks(user="cleo", read=6)))
+    assert ticks.status(5, "anna").status is DeliveryStatus.READ
+    assert ticks.status(6, "anna").status is DeliveryStatus.SENT
 
 
 def test_marks_never_go_back_and_a_late_list_takes_nothing_away() -> None:
     ticks = chat_of("anna", "ben")
-    ticks.heard(told(Got(user="ben", delivered=9, read=9)))
-    assert not ticks.heard(told(Got(user="ben", delivered=3, read=2)))
-    assert not ticks.heard(told(Got(user="anna", since=1), Got(user="ben", since=1, read=4), is_all=True))
-    assert ticks.status(9, "anna").tick is Tick.READ
+    ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=9, read=9)))
+    assert not ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=3, read=2)))
+    assert not ticks.apply_receipts(
+        told(
+            MemberWatermarks(user="anna", since=1), MemberWatermarks(user="ben", since=1, read=4), is_all=True
+        )
+    )
+    assert ticks.status(9, "anna").status is DeliveryStatus.READ
 
 
 def test_who_leaves_holds_up_nobody_and_who_joins_later_does_not_either() -> None:
     ticks = chat_of("anna", "ben", "cleo")
-    ticks.heard(told(Got(user="ben", read=5)))
-    assert ticks.status(5, "anna").tick is Tick.SENT
+    ticks.apply_receipts(told(MemberWatermarks(user="ben", read=5)))
+    assert ticks.status(5, "anna").status is DeliveryStatus.SENT
     assert ticks.saw(entry(6, "leave", "cleo", "cleo"))
-    assert ticks.status(5, "anna").tick is Tick.READ
+    assert ticks.status(5, "anna").status is DeliveryStatus.READ
     assert ticks.saw(entry(7, "join", "anna", "dora"))
-    assert ticks.status(5, "anna").tick is Tick.READ
-    assert ticks.status(8, "anna").tick is Tick.SENT
+    assert ticks.status(5, "anna").status is DeliveryStatus.READ
+    assert ticks.status(8, "anna").status is DeliveryStatus.SENT
     assert ticks.members == ("anna", "ben", "dora")
 
 
 def test_who_is_not_in_the_whole_list_is_not_there() -> None:
     ticks = chat_of("anna", "ben", "cleo")
-    assert ticks.heard(told(Got(user="anna", since=1), Got(user="ben", since=1, read=5), is_all=True))
-    assert ticks.status(5, "anna").tick is Tick.READ
+    assert ticks.apply_receipts(
+        told(
+            MemberWatermarks(user="anna", since=1), MemberWatermarks(user="ben", since=1, read=5), is_all=True
+        )
+    )
+    assert ticks.status(5, "anna").status is DeliveryStatus.READ
 
 
 def test_nothing_is_counted_before_the_whole_list_has_come() -> None:
-    ticks = ChatTicks()
+    ticks = ChatReceipts()
     assert not ticks.saw(entry(3, "message", "ben"))
     status = ticks.status(2, "anna")
-    assert (status.tick, status.is_counted) == (Tick.SENT, False)
+    assert (status.status, status.is_counted) == (DeliveryStatus.SENT, False)
 
 
 def test_alone_in_a_chat_nothing_is_delivered() -> None:
-    assert chat_of("anna").status(5, "anna").tick is Tick.SENT
+    assert chat_of("anna").status(5, "anna").status is DeliveryStatus.SENT
 
 
 @dataclass
@@ -98,21 +111,21 @@ class Truth:
         stays = self.intervals.get(user, [])
         return bool(stays) and stays[-1].removed is None
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[MessageStatus]:
         members = [
-            server.Got(
+            server.MemberPositions(
                 Membership(user=UserId(user), role=Role.MEMBER, intervals=tuple(stays)),
                 self.read.get(user, 0),
                 max(self.delivered.get(user, 0), self.read.get(user, 0)),
             )
             for user, stays in self.intervals.items()
         ]
-        return [server.status(_stored(sequence, by), members) for sequence, by in self.sent]
+        return [server.message_status(_stored(sequence, by), members) for sequence, by in self.sent]
 
     def whole(self) -> Receipts:
         return told(
             *(
-                Got(
+                MemberWatermarks(
                     user=user,
                     delivered=self.delivered.get(user, 0),
                     read=self.read.get(user, 0),
@@ -133,7 +146,11 @@ class Truth:
                 return None
             marks, upto = (self.read if verb == "read" else self.delivered), max(1, self.head - back)
             marks[user] = max(marks.get(user, 0), upto)
-            member = Got(user=user, read=upto) if verb == "read" else Got(user=user, delivered=upto)
+            member = (
+                MemberWatermarks(user=user, read=upto)
+                if verb == "read"
+                else MemberWatermarks(user=user, delivered=upto)
+            )
             return told(member)
         if self.is_member(user) == (verb == "join"):
             return None
@@ -152,7 +169,7 @@ def _stored(sequence: int, by: str) -> StoredEntry:
     return StoredEntry(
         sequence=sequence,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId(by),
         client_key=ClientKey("k"),
         fingerprint=b"",
@@ -165,18 +182,18 @@ VERBS = st.sampled_from(["message", "message", "delivered", "read", "join", "lea
 
 @given(st.lists(st.tuples(VERBS, st.sampled_from(PEOPLE), st.integers(0, 3)), max_size=40))
 def test_whatever_happens_the_client_says_what_the_server_says(steps: list[tuple[str, str, int]]) -> None:
-    truth, ticks = Truth(), ChatTicks()
-    ticks.heard(truth.whole())
+    truth, ticks = Truth(), ChatReceipts()
+    ticks.apply_receipts(truth.whole())
     for step in steps:
         heard = truth.step(*step)
         if isinstance(heard, Receipts):
-            ticks.heard(heard)
+            ticks.apply_receipts(heard)
         elif heard is not None:
             ticks.saw(heard)
         for (sequence, by), theirs in zip(truth.sent, truth.statuses(), strict=True):
             ours = ticks.status(sequence, by)
             there = set(ticks.members)
             assert there == {user for user in PEOPLE if truth.is_member(user)}
-            assert ours.tick.name == theirs.tick.name
+            assert ours.status.name == theirs.status.name
             assert there & set(ours.read_by) == there & set(theirs.read_by)
             assert there & set(ours.delivered_to) == there & set(theirs.delivered_to)

@@ -2,13 +2,13 @@
 
 from math import inf
 
-from tidings_sdk.typists import ENDS_AFTER_S, TELL_EVERY_S, OwnTyping, Typists
+from tidings_sdk.typists import ENDS_AFTER_S, TYPING_EVERY_S, TypingSender, TypingUsers
 
 
 def test_it_ends_after_some_seconds_without_another_sign() -> None:
-    typists = Typists()
-    assert typists.heard("g1", "ben", 0.0)
-    assert not typists.heard("g1", "ben", 4.0)
+    typists = TypingUsers()
+    assert typists.on_typing("g1", "ben", 0.0)
+    assert not typists.on_typing("g1", "ben", 4.0)
     assert typists.due_at == 4.0 + ENDS_AFTER_S
     assert typists.end_those_due(9.9) == set()
     assert typists.of("g1") == ("ben",)
@@ -17,23 +17,23 @@ def test_it_ends_after_some_seconds_without_another_sign() -> None:
 
 
 def test_it_ends_when_he_stops_and_chats_are_apart() -> None:
-    typists = Typists()
-    typists.heard("g1", "ben", 0.0)
-    typists.heard("g2", "ben", 0.0)
+    typists = TypingUsers()
+    typists.on_typing("g1", "ben", 0.0)
+    typists.on_typing("g2", "ben", 0.0)
     assert typists.stopped("g1", "ben")
     assert not typists.stopped("g1", "ben")
     assert (typists.of("g1"), typists.of("g2")) == ((), ("ben",))
 
 
 def test_ones_own_is_told_every_few_seconds_whatever_the_keys() -> None:
-    own, told = OwnTyping(), 0
+    own, told = TypingSender(), 0
     for tenth in range(100):
         told += len(own.begins("g1", tenth / 10))
-    assert told == 1 + int(9.9 / TELL_EVERY_S)
+    assert told == 1 + int(9.9 / TYPING_EVERY_S)
 
 
 def test_the_end_is_told_only_while_others_see_it() -> None:
-    own = OwnTyping()
+    own = TypingSender()
     assert own.ends("g1", 0.0) == ()
     own.begins("g1", 1.0)
     assert own.ends("g1", 2.0) == (False,)
@@ -44,7 +44,7 @@ def test_the_end_is_told_only_while_others_see_it() -> None:
 
 def test_after_a_message_the_next_beginning_passes_the_server_too() -> None:
     """It passes on what changes, and the same again only every three seconds."""
-    own = OwnTyping()
+    own = TypingSender()
     own.begins("g1", 0.0)
     own.sent("g1")
     assert own.ends("g1", 0.4) == (), "the message has ended it: the line is empty"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidings_terminal.address import NoAddress, from_dev, given
+from tidings_terminal.address import EndpointMissing, from_dev, from_options
 from tidings_terminal.command import chat
 
 
@@ -25,7 +25,7 @@ async def test_the_people_of_dev_are_found_and_each_new_token_with_them(tmp_path
     assert (where.url, await where.token()) == ("ws://127.0.0.1:1/v1/socket", "t-1")
     written(tmp_path, "t-2")
     assert await where.token() == "t-2"
-    with pytest.raises(NoAddress, match="no dora here; there are anna"):
+    with pytest.raises(EndpointMissing, match="no dora here; there are anna"):
         from_dev("dora", tmp_path / "client.json")
 
 
@@ -33,12 +33,12 @@ async def test_a_token_comes_out_of_a_file_or_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TIDINGS_TOKEN", raising=False)
-    with pytest.raises(NoAddress, match="TIDINGS_TOKEN"):
-        given("ws://x", None)
+    with pytest.raises(EndpointMissing, match="TIDINGS_TOKEN"):
+        from_options("ws://x", None)
     (tmp_path / "header").write_text("Authorization: Bearer t-3\n")
-    assert await given("ws://x", tmp_path / "header").token() == "t-3"
+    assert await from_options("ws://x", tmp_path / "header").token() == "t-3"
     monkeypatch.setenv("TIDINGS_TOKEN", "t-4")
-    assert await given("ws://x", None).token() == "t-4"
+    assert await from_options("ws://x", None).token() == "t-4"
 
 
 def test_without_dev_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

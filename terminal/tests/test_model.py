@@ -1,12 +1,12 @@
 """The model under events: the connection, what was caught up with, titles."""
 
-from tidings_sdk import ChatRow, Entry, MessageAdded, Restored, State, StateChanged
-from tidings_terminal.model import Model, partner, partners
+from tidings_sdk import ChatRow, ConnectionStateChanged, Entry, InstallationRestored, MessageAdded, State
+from tidings_terminal.model import ScreenModel, partner, partners
 
 
-def moved(model: Model, *states: State, now: float = 0.0) -> None:
+def moved(model: ScreenModel, *states: State, now: float = 0.0) -> None:
     for state in states:
-        model.apply(StateChanged(state), "anna", now)
+        model.apply(ConnectionStateChanged(state), "anna", now)
 
 
 def message(n: int, by: str = "ben") -> MessageAdded:
@@ -14,7 +14,7 @@ def message(n: int, by: str = "ben") -> MessageAdded:
 
 
 def test_what_came_between_resuming_and_live_was_missed() -> None:
-    model = Model()
+    model = ScreenModel()
     moved(model, State.CONNECTING, State.RESUMING)
     model.apply(message(1), "anna", 0.0)
     moved(model, State.LIVE)
@@ -24,31 +24,31 @@ def test_what_came_between_resuming_and_live_was_missed() -> None:
         model.apply(message(n, by), "anna", 0.0)
     moved(model, State.LIVE, now=10.0)
     assert model.hint == "caught up: 2 messages"
-    model.tick(13.0)
+    model.on_timer(13.0)
     assert model.hint
-    model.tick(17.0)
+    model.on_timer(17.0)
     assert model.hint == ""
     moved(model, State.CLOSED, State.RESUMING, State.LIVE)
     assert model.hint == "back, nothing was missed"
 
 
 def test_the_time_to_the_next_try_runs() -> None:
-    model = Model()
-    model.apply(StateChanged(State.CLOSED, 5.0), "anna", 100.0)
+    model = ScreenModel()
+    model.apply(ConnectionStateChanged(State.CLOSED, 5.0), "anna", 100.0)
     assert model.connection(102.0).endswith("next try in 3 s")
     moved(model, State.CONNECTING)
     assert model.connection(103.0) == "◌ connecting"
 
 
 def test_after_a_restore_nothing_of_before_is_shown() -> None:
-    model = Model()
+    model = ScreenModel()
     model.thread("g1").waits("k", "hi")
-    model.apply(Restored(1), "anna", 0.0)
+    model.apply(InstallationRestored(1), "anna", 0.0)
     assert model.threads == {}
 
 
 def test_a_chat_is_called_by_its_name_its_members_or_who_wrote() -> None:
-    model = Model()
+    model = ScreenModel()
     assert model.title(ChatRow(chat="g1", head=1, name="us\x1b[2J"), "anna") == "us[2J"
     assert model.title(ChatRow(chat="d1", head=1, members=("ben",)), "anna") == "ben"
     assert model.title(ChatRow(chat="g2", head=1, members=("ben", "cleo")), "anna") == "ben, cleo"

@@ -1,8 +1,8 @@
 """A thread under pages, entries and answers that come in any order."""
 
 from tidings_sdk import Entry, HistoryPage, Reaction
-from tidings_sdk.frames.reading import Changed
-from tidings_terminal.thread import Thread
+from tidings_sdk.frames.reading import MessageState
+from tidings_terminal.thread import Transcript
 
 
 def entry(sequence: int, by: str = "ben", **more: object) -> Entry:
@@ -13,24 +13,26 @@ def page(*entries: Entry, has_older: bool = False) -> HistoryPage:
     return HistoryPage(after=0, up_to=9, entries=entries, has_older=has_older)
 
 
-def texts(thread: Thread) -> list[str]:
+def texts(thread: Transcript) -> list[str]:
     return [message.text for message in thread.messages]
 
 
 def test_entries_before_the_first_page_come_with_it() -> None:
-    thread = Thread("g1")
-    thread.came(entry(3))
+    thread = Transcript("g1")
+    thread.add_entries(entry(3))
     assert thread.messages == []
     thread.page(page(entry(3), entry(2), has_older=True))
-    thread.came(entry(4))
+    thread.add_entries(entry(4))
     assert (texts(thread), thread.oldest, thread.newest, thread.has_older) == (["m2", "m3", "m4"], 2, 4, True)
 
 
 def test_older_pages_stand_above_and_do_not_undo_what_is_newer() -> None:
-    thread = Thread("g1")
+    thread = Transcript("g1")
     thread.page(page(entry(5), has_older=True))
-    thread.came(
-        Entry(sequence=6, by="ben", at=6, kind="edit", refers_to=5, changed=Changed(text="x", edited_at=6))
+    thread.add_entries(
+        Entry(
+            sequence=6, by="ben", at=6, kind="edit", refers_to=5, changed=MessageState(text="x", edited_at=6)
+        )
     )
     thread.page(page(entry(5), entry(4)))
     assert (texts(thread), thread.has_older) == (["m4", "x"], False)
@@ -39,21 +41,21 @@ def test_older_pages_stand_above_and_do_not_undo_what_is_newer() -> None:
 
 def test_an_answer_and_the_entry_may_come_in_either_order() -> None:
     for is_answer_first in (True, False):
-        thread = Thread("g1")
+        thread = Transcript("g1")
         thread.page(page())
         thread.waits("k", "m1")
         if is_answer_first:
             thread.sent("k", 1)
             assert [(each.text, each.sequence) for each in thread.waiting] == [("m1", 1)]
-            thread.came(entry(1, "anna", client_message_id="k"))
+            thread.add_entries(entry(1, "anna", client_message_id="k"))
         else:
-            thread.came(entry(1, "anna", client_message_id="k"))
+            thread.add_entries(entry(1, "anna", client_message_id="k"))
             thread.sent("k", 1)
         assert (thread.waiting, texts(thread)) == ([], ["m1"])
 
 
 def test_what_is_refused_stays_until_it_is_dismissed() -> None:
-    thread = Thread("g1")
+    thread = Transcript("g1")
     thread.waits("k", "no")
     thread.refused("k", "blocked")
     assert thread.waiting[0].refused == "blocked"
@@ -62,26 +64,28 @@ def test_what_is_refused_stays_until_it_is_dismissed() -> None:
 
 
 def test_a_redacted_message_keeps_nothing_and_can_not_be_changed() -> None:
-    thread = Thread("g1")
+    thread = Transcript("g1")
     thread.page(page(entry(1, "anna", reactions=(Reaction(emoji="👍", count=1),))))
-    gone = Changed(state="redacted", redacted_at=2)
-    thread.came(Entry(sequence=2, by="anna", at=2, kind="redaction", refers_to=1, changed=gone))
+    gone = MessageState(state="redacted", redacted_at=2)
+    thread.add_entries(Entry(sequence=2, by="anna", at=2, kind="redaction", refers_to=1, changed=gone))
     (message,) = thread.messages
     assert (message.text, message.state, message.reactions, message.can_change) == ("", "redacted", (), False)
     assert thread.last_of("anna") is None
 
 
 def test_a_change_of_a_message_that_is_not_held_adds_no_line() -> None:
-    thread = Thread("g1")
+    thread = Transcript("g1")
     thread.page(page(entry(5), has_older=True))
-    thread.came(Entry(sequence=6, by="ben", at=6, kind="edit", refers_to=2, changed=Changed(text="x")))
+    thread.add_entries(
+        Entry(sequence=6, by="ben", at=6, kind="edit", refers_to=2, changed=MessageState(text="x"))
+    )
     assert texts(thread) == ["m5"]
 
 
 def test_a_thread_that_is_open_for_days_stays_bounded() -> None:
-    thread = Thread("g1")
+    thread = Transcript("g1")
     thread.page(page())
     for sequence in range(1, 3_000):
-        thread.came(entry(sequence))
+        thread.add_entries(entry(sequence))
     assert len(thread.messages) <= 2_000
     assert (thread.newest, thread.has_older) == (2_999, True)

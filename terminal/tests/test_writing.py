@@ -6,7 +6,7 @@ from textual.binding import Binding
 from textual.widgets._footer import FooterKey
 
 from tidings_terminal.app import ChatApp
-from tidings_terminal.inbox_panes import NoticeList
+from tidings_terminal.inbox_panes import NotificationList
 from tidings_terminal.keys import COMMANDS, key_names
 from tidings_terminal.panes import Composer, ThreadPane
 
@@ -23,7 +23,7 @@ async def test_help_lists_every_command_and_key_and_sends_nothing() -> None:
         await stage.sees("Hello Ben!")
         await stage.types("/help", "enter")
         text = await stage.sees("Commands", "Keys", *(f"/{command.name}" for command in COMMANDS))
-        for owner in (ChatApp, Composer, ThreadPane, NoticeList):
+        for owner in (ChatApp, Composer, ThreadPane, NotificationList):
             for binding in owner.BINDINGS:
                 assert isinstance(binding, Binding)
                 assert binding.tooltip

@@ -9,14 +9,14 @@ import click
 import uvloop
 
 from tidings_harness.checking.check import check, check_all
-from tidings_harness.imagined import Town, imagine
+from tidings_harness.imagined import SyntheticSetup, synthesize
 from tidings_harness.mutants import MUTANTS
 from tidings_harness.notices.cli import group as notices
-from tidings_harness.options import Span, of_an_installation, tokens_of, told_plainly
-from tidings_harness.report import as_json, as_page
-from tidings_harness.workload.load import Load
+from tidings_harness.options import DurationParam, friendly_errors, installation_options, token_options
+from tidings_harness.report import verdict_json, verdict_page
+from tidings_harness.workload.load import HarnessRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
-from tidings_harness.workload.site import Site
+from tidings_harness.workload.site import TargetInstallation
 
 
 @click.group()
@@ -29,10 +29,14 @@ main.add_command(notices)
 
 @main.command()
 @click.argument("scenario", type=click.Choice(list(SCENARIOS)))
-@of_an_installation
+@installation_options
 @click.option("--api", required=True, help="Of the REST edge, http://…")
 @click.option(
-    "--quiet-within", type=Span(), default="1m", show_default=True, help="What has not come by then is lost."
+    "--quiet-within",
+    type=DurationParam(),
+    default="1m",
+    show_default=True,
+    help="What has not come by then is lost.",
 )
 def run(
     *,
@@ -46,21 +50,21 @@ def run(
     quiet_within: float,
 ) -> None:
     """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
-    site = Site(
+    site = TargetInstallation(
         api=api.rstrip("/"),
         sockets=list(sockets),
         steady_socket=sockets[0],
-        token=tokens_of(tenant, key),
+        token=token_options(tenant, key),
     )
     uvloop.run(_run(site, SCENARIOS[scenario], report, for_s, quiet_within))
-    _tell(report)
+    _print_verdict(report)
 
 
 @main.command(name="check")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def check_(directory: Path) -> None:
     """Check a history again, also one whose run was cut short."""
-    _tell(directory)
+    _print_verdict(directory)
 
 
 @main.command()
@@ -69,27 +73,29 @@ def mutants() -> None:
     missed = 0
     click.echo("| history with | is to break | caught by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():
-        broken = check(mutant.of(imagine(Town()), Town())).broken
+        broken = check(mutant.of(synthesize(SyntheticSetup()), SyntheticSetup())).broken
         missed += mutant.rule not in broken
         click.echo(f"| `{name}` | {mutant.rule.value} | {', '.join(sorted(rule.value for rule in broken))} |")
     sys.exit(1 if missed else 0)
 
 
-async def _run(site: Site, scenario: Scenario, report: Path, for_s: float, quiet_within_s: float) -> None:
+async def _run(
+    site: TargetInstallation, scenario: Scenario, report: Path, for_s: float, quiet_within_s: float
+) -> None:
     async with AsyncExitStack() as stack:
-        with told_plainly(report):
-            load = await stack.enter_async_context(Load(site, scenario, report))
+        with friendly_errors(report):
+            load = await stack.enter_async_context(HarnessRun(site, scenario, report))
         click.echo(
             f"{scenario.light_devices} light devices and {len(list(load.speakers()))} of the SDK are live;"
             f" they talk for {for_s:g} s."
         )
         await asyncio.sleep(for_s)
-        await load.settle(quiet_within_s)
+        await load.wait_until_idle(quiet_within_s)
 
 
-def _tell(directory: Path) -> None:
+def _print_verdict(directory: Path) -> None:
     verdict = check_all(directory)
-    (directory / "verdict.json").write_text(as_json(verdict))
-    (directory / "verdict.md").write_text(as_page(verdict))
-    click.echo(as_page(verdict))
+    (directory / "verdict.json").write_text(verdict_json(verdict))
+    (directory / "verdict.md").write_text(verdict_page(verdict))
+    click.echo(verdict_page(verdict))
     sys.exit(0 if verdict.is_good else 1)

@@ -13,12 +13,12 @@ import click
 import httpx
 from joserfc.errors import JoseError
 
-from tidings_harness.workload.site import NotTried, signer
+from tidings_harness.workload.site import SetupFailed, signer
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3_600}
 
 
-class Span(click.ParamType[float]):
+class DurationParam(click.ParamType[float]):
     name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -34,11 +34,16 @@ def _new_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path:
     return folder
 
 
-def of_an_installation[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+def installation_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     """`--for`, `--report`, `--socket`, `--tenant`, `--key`."""
     options = (
         click.option(
-            "--for", "for_s", type=Span(), default="1m", show_default=True, help="How long: 30s, 10m, 2h."
+            "--for",
+            "for_s",
+            type=DurationParam(),
+            default="1m",
+            show_default=True,
+            help="How long: 30s, 10m, 2h.",
         ),
         click.option(
             "--report",
@@ -67,7 +72,7 @@ def of_an_installation[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     return functools.reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def tokens_of(tenant: str, key: Path) -> Callable[[str], str]:
+def token_options(tenant: str, key: Path) -> Callable[[str], str]:
     try:
         private: dict[str, Any] = json.loads(key.read_text())
         return signer(tenant, private)
@@ -77,21 +82,21 @@ def tokens_of(tenant: str, key: Path) -> Callable[[str], str]:
         ) from fault
 
 
-class _CouldNotBeTried(click.ClickException):
+class _SetupFailed(click.ClickException):
     exit_code = 2
 
 
 @contextmanager
-def told_plainly(report: Path) -> Iterator[None]:
+def friendly_errors(report: Path) -> Iterator[None]:
     """Until everybody is there. An installation that could not be tried has broken no promise: exit code 2, and a
     sentence; the folder is gone, because nothing of worth is in it.
     """
     report.mkdir(parents=True)
     try:
         yield
-    except (httpx.HTTPError, NotTried, ConnectionError, TimeoutError) as fault:
+    except (httpx.HTTPError, SetupFailed, ConnectionError, TimeoutError) as fault:
         shutil.rmtree(report)
-        raise _CouldNotBeTried(f"The installation could not be tried: {_why(fault)}") from fault
+        raise _SetupFailed(f"The installation could not be tried: {_why(fault)}") from fault
 
 
 def _why(fault: Exception) -> str:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tidings_harness.checking.verdict import Breach, Verdict
+from tidings_harness.checking.verdict import Verdict, Violation
 
 
-def as_json(verdict: Verdict) -> str:
+def verdict_json(verdict: Verdict) -> str:
     figures = {
         "is_good": verdict.is_good,
         "events": verdict.events,
@@ -25,7 +25,7 @@ def as_json(verdict: Verdict) -> str:
     return json.dumps(figures, indent=2) + "\n"
 
 
-def judged(told: str, breaches: Sequence[Breach[Any]]) -> list[str]:
+def render_verdict(told: str, breaches: Sequence[Violation[Any]]) -> list[str]:
     """What a page says of any verdict: how it is, of what, and each rule that was broken with a few places."""
     lines = ["**Promises were broken.**" if breaches else "No promise was broken.", "", told]
     for breach in breaches:
@@ -34,7 +34,7 @@ def judged(told: str, breaches: Sequence[Breach[Any]]) -> list[str]:
     return lines
 
 
-def as_page(verdict: Verdict) -> str:
+def verdict_page(verdict: Verdict) -> str:
     refused = verdict.sends - verdict.acked - verdict.unsettled
     told = (
         f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} refused, {verdict.unsettled:,} without a "
@@ -42,7 +42,7 @@ def as_page(verdict: Verdict) -> str:
         f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not there "
         f"at the end; {verdict.rows:,} rows of chat lists."
     )
-    lines = judged(told, verdict.breaches)
+    lines = render_verdict(told, verdict.breaches)
     if verdict.torn:
         lines += ["", "Cut short, and left out:", "", *(f"- {each}" for each in verdict.torn)]
     return "\n".join([*lines, ""])

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from typing import Protocol, final
 
 from tidings_sdk.fields import Data
-from tidings_sdk.frames.reading import ChatRow, History, HistoryPage
+from tidings_sdk.frames.reading import ChatRow, GetHistory, HistoryPage
 from tidings_sdk.frames.shape import Body
 from tidings_sdk.frames.watermarks import Read
 from tidings_sdk.frames.writing import Edit, React, Redact, Send
-from tidings_sdk.keys import new_key
+from tidings_sdk.keys import new_client_message_id
 from tidings_sdk.outbox import Request
-from tidings_sdk.sending import Sending
-from tidings_sdk.signs import Signs
-from tidings_sdk.ticks import Status
+from tidings_sdk.sending import QueuedSend
+from tidings_sdk.signs import EphemeralState
+from tidings_sdk.ticks import MessageStatus
 
 
-class Desk(Protocol):
+class ChatBackend(Protocol):
     """What a chat needs of its client."""
 
-    signs: Signs
+    ephemeral: EphemeralState
 
-    def put(self, request: Request) -> Sending: ...
+    def put(self, request: Request) -> QueuedSend: ...
     async def request(self, body: Body) -> Body: ...
     def read_up_to(self, chat: str, page: HistoryPage) -> None: ...
 
@@ -29,8 +29,8 @@ class Desk(Protocol):
 class Chat:
     """One chat, as `client.chat(id)` gives it."""
 
-    def __init__(self, desk: Desk, chat: str) -> None:
-        self._desk = desk
+    def __init__(self, desk: ChatBackend, chat: str) -> None:
+        self._backend = desk
         self.id = chat
 
     def send(
@@ -42,12 +42,12 @@ class Chat:
         mentions: Sequence[str] = (),
         content_type: str | None = None,
         ttl_seconds: int | None = None,
-    ) -> Sending:
+    ) -> QueuedSend:
         """It is in the store when this returns, and goes out in its turn. `await` what is returned for the outcome."""
-        return self._desk.put(
+        return self._backend.put(
             Send(
                 chat=self.id,
-                client_message_id=new_key(),
+                client_message_id=new_client_message_id(),
                 text=text,
                 data=data,
                 reply_to=reply_to,
@@ -65,12 +65,12 @@ class Chat:
         data: Data | None = None,
         reply_to: int | None = None,
         mentions: Sequence[str] = (),
-    ) -> Sending:
+    ) -> QueuedSend:
         """Replace the whole content of the message: what is not given is empty afterwards."""
-        return self._desk.put(
+        return self._backend.put(
             Edit(
                 chat=self.id,
-                client_message_id=new_key(),
+                client_message_id=new_client_message_id(),
                 sequence=sequence,
                 text=text,
                 data=data,
@@ -79,14 +79,16 @@ class Chat:
             )
         )
 
-    def redact(self, sequence: int) -> Sending:
+    def redact(self, sequence: int) -> QueuedSend:
         """The message is emptied, for good."""
-        return self._desk.put(Redact(chat=self.id, client_message_id=new_key(), sequence=sequence))
+        return self._backend.put(
+            Redact(chat=self.id, client_message_id=new_client_message_id(), sequence=sequence)
+        )
 
-    def react(self, sequence: int, emoji: str, *, is_removed: bool = False) -> Sending:
+    def react(self, sequence: int, emoji: str, *, is_removed: bool = False) -> QueuedSend:
         """Add the user's reaction to a message, or remove it."""
-        key = new_key()
-        return self._desk.put(
+        key = new_client_message_id()
+        return self._backend.put(
             React(chat=self.id, client_message_id=key, sequence=sequence, emoji=emoji, is_removed=is_removed)
         )
 
@@ -99,47 +101,47 @@ class Chat:
         limit: int = 50,
     ) -> HistoryPage:
         """A page, newest first; without a place the newest. It moves no position but the first of an unknown chat."""
-        asked = History(chat=self.id, before=before, after=after, around=around, limit=limit)
-        page = await self._desk.request(asked)
+        asked = GetHistory(chat=self.id, before=before, after=after, around=around, limit=limit)
+        page = await self._backend.request(asked)
         assert isinstance(page, HistoryPage)  # noqa: S101 - the form that `history` is answered in
         if before is None and after is None and around is None:
-            self._desk.read_up_to(self.id, page)
+            self._backend.read_up_to(self.id, page)
         return page
 
     async def read(self, sequence: int) -> None:
         """The user has read up to here."""
         asked = Read(chat=self.id, sequence=sequence)
-        self._desk.signs.reads(self.id, sequence)
-        await self._desk.request(asked)
-        self._desk.signs.has_read(self.id, sequence)
+        self._backend.ephemeral.reads(self.id, sequence)
+        await self._backend.request(asked)
+        self._backend.ephemeral.has_read(self.id, sequence)
 
     def watch(self) -> None:
         """Ticks and typing of this chat, from now on and after each reconnect. Entries come without it."""
-        self._desk.signs.watch(chats=(self.id,))
+        self._backend.ephemeral.watch(chats=(self.id,))
 
     def unwatch(self) -> None:
         """End what `watch` began."""
-        self._desk.signs.unwatch(chats=(self.id,))
+        self._backend.ephemeral.unwatch(chats=(self.id,))
 
-    def status(self, sequence: int) -> Status:
-        """Of a message of one's own, as far as is known; `TicksChanged` says when it may be another."""
-        return self._desk.signs.status(self.id, sequence)
+    def status(self, sequence: int) -> MessageStatus:
+        """Of a message of one's own, as far as is known; `ReceiptsChanged` says when it may be another."""
+        return self._backend.ephemeral.status(self.id, sequence)
 
     @property
     def row(self) -> ChatRow | None:
         """The chat as the user's list shows it."""
-        return self._desk.signs.chats.row(self.id)
+        return self._backend.ephemeral.chats.row(self.id)
 
     @property
     def members(self) -> tuple[str, ...]:
         """Who is there, if the chat is watched and not large."""
-        return self._desk.signs.members(self.id)
+        return self._backend.ephemeral.members(self.id)
 
     @property
-    def typists(self) -> tuple[str, ...]:
+    def typing_users(self) -> tuple[str, ...]:
         """Who types now, if the chat is watched."""
-        return self._desk.signs.typists(self.id)
+        return self._backend.ephemeral.typists(self.id)
 
     def typing(self, *, is_typing: bool = True) -> None:
         """At every key, if you like: it is told every few seconds. Ends by itself, and with a message."""
-        self._desk.signs.type(self.id, is_typing=is_typing)
+        self._backend.ephemeral.type(self.id, is_typing=is_typing)

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from msgspec.structs import replace
 
-from tidings_sdk.frames.reading import Changed, ChatRow, Entry
+from tidings_sdk.frames.reading import ChatRow, Entry, MessageState
 
 _MAX_HELD: Final = 1_000
 _PREVIEW_CHARS: Final = 100
@@ -28,7 +28,7 @@ class _Known:
     messages: deque[int] = field(default_factory=deque)
     own: int = 0
 
-    def hold(self, sequence: int) -> None:
+    def advance(self, sequence: int) -> None:
         self.messages.append(sequence)
         if len(self.messages) > _MAX_HELD:
             self.since = self.messages.popleft()
@@ -56,7 +56,7 @@ class ChatList:
         known = self._known.get(chat)
         return known.row if known else None
 
-    def told(self, row: ChatRow) -> None:
+    def apply_row(self, row: ChatRow) -> None:
         """By the server. It may be behind what has come meanwhile; a watermark never goes back."""
         self._moved.add(row.chat)
         known = self._known.get(row.chat)
@@ -66,7 +66,7 @@ class ChatList:
         else:
             known.row = replace(row, **_lively(known.row), read=max(row.read, known.row.read))
 
-    def came(self, chat: str, entries: Iterable[Entry], user: str) -> ChatRow | None:
+    def apply_entries(self, chat: str, entries: Iterable[Entry], user: str) -> ChatRow | None:
         """Entries of the log, in order. Who is let in gets a row of what they say, which is returned."""
         is_let_in = False
         for entry in entries:
@@ -96,7 +96,7 @@ class ChatList:
         moved, self._moved = self._moved, set()
         return {chat: self.row(chat) for chat in moved}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._known.clear()
         self._moved.clear()
 
@@ -105,7 +105,7 @@ def _lively(row: ChatRow) -> dict[str, object]:
     return {name: getattr(row, name) for name in _LIVELY}
 
 
-def _words(said: Entry | Changed) -> dict[str, object]:
+def _words(said: Entry | MessageState) -> dict[str, object]:
     """Follow the server's rule: a row shows no words of a message that expires."""
     state = "ephemeral" if said.state == "there" and said.expires_at is not None else said.state
     return {"state": state, "preview": (said.text[:_PREVIEW_CHARS] or None) if state == "there" else None}
@@ -126,7 +126,7 @@ def _apply(known: _Known, entry: Entry, user: str) -> None:
 
 
 def _count(known: _Known, entry: Entry, user: str) -> None:
-    known.hold(entry.sequence)
+    known.advance(entry.sequence)
     if entry.by == user:
         known.own = entry.sequence
     unread = known.unread if max(known.row.read, known.own) >= known.since else known.row.unread + 1

@@ -10,13 +10,13 @@ from tidings_sdk import dev
 from tidings_sdk.chat import Chat
 from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials, Provider
-from tidings_sdk.device import Device
-from tidings_sdk.errors import Stopped
-from tidings_sdk.events import LOG_EVENTS, Event, Presence
+from tidings_sdk.device import ClientCore
+from tidings_sdk.errors import ClientStopped
+from tidings_sdk.events import LOG_EVENTS, Event, PresenceChanged
 from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.inbox import Inbox
-from tidings_sdk.session import Dialling, Patience
-from tidings_sdk.signs import Appearance
+from tidings_sdk.session import DialOptions, Timeouts
+from tidings_sdk.signs import PresenceState
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.port import Store
 
@@ -41,34 +41,34 @@ class Client:
         proxy: str | Literal[True] | None = True,
         max_events: int = 1_000,
         max_outbox: int = 10_000,
-        patience: Patience | None = None,
+        patience: Timeouts | None = None,
     ) -> None:
         self._credentials = Credentials(token)
         self._store = store or MemoryStore()
-        self._dialling = Dialling(
-            url=url, device=device, ssl=ssl, proxy=proxy, patience=patience or Patience()
+        self._dialling = DialOptions(
+            url=url, device=device, ssl=ssl, proxy=proxy, timeouts=patience or Timeouts()
         )
         self._max_events = max_events
         self._max_outbox = max_outbox
-        self._device: Device | None = None
+        self._device: ClientCore | None = None
 
     @classmethod
     def from_dev(
         cls, user: str, *, store: Store | None = None, device: str | None = None, path: Path = dev.CLIENT
     ) -> Self:
         """Make a client of a user of the `tidings dev` that runs in this folder. Raises `NoDevServer`."""
-        told = dev.read(path)
+        told = dev.read_dev_file(path)
         if user not in told["users"]:
             raise dev.NoDevServer(f"There is no user {user} here; there are {', '.join(told['users'])}.")
 
         async def token() -> str:
-            return str(dev.read(path)["users"][user]["token"])
+            return str(dev.read_dev_file(path)["users"][user]["token"])
 
         return cls(told["gateway"], token, store=store, device=device, proxy=None)
 
     async def __aenter__(self) -> Self:
         """Does not wait for the connection: what is sent before it stands waits in the outbox."""
-        self._device = Device(
+        self._device = ClientCore(
             self._dialling,
             self._credentials,
             self._store,
@@ -97,36 +97,36 @@ class Client:
 
     def chats(self) -> list[ChatRow]:
         """The user's chats as this device knows them, kept current: pinned first, then newest activity first."""
-        return self._running.signs.chats.rows()
+        return self._running.ephemeral.chats.rows()
 
     def watch(self, *users: str) -> None:
         """Presence of these users, from now on and after each reconnect. Chats have a `watch` of their own."""
-        self._running.signs.watch(users=users)
+        self._running.ephemeral.watch(users=users)
 
     def unwatch(self, *users: str) -> None:
         """End what `watch` began."""
-        self._running.signs.unwatch(users=users)
+        self._running.ephemeral.unwatch(users=users)
 
-    def presence(self, user: str) -> Presence | None:
+    def presence(self, user: str) -> PresenceChanged | None:
         """Of a watched user; None: not told yet, or there is no connection that could tell."""
-        return self._running.signs.presence(user)
+        return self._running.ephemeral.presence(user)
 
-    def appear(self, appearance: Appearance) -> None:
+    def set_presence(self, appearance: PresenceState) -> None:
         """How the user is there on this device, now and after each reconnect; at first `online`."""
-        self._running.signs.appear(appearance)
+        self._running.ephemeral.set_presence(appearance)
 
     def events(self, *, live_only: bool = False) -> AsyncIterator[Event]:
         """Iterate over the events, for one reader. `live_only` leaves out entries that are older than the client.
 
         An event counts as given when the next one is asked for; what was not given is given again after a crash, if
-        the store survives it. Ends when the client is closed, raises `Stopped` if the client cannot continue.
+        the store survives it. Ends when the client is closed, raises `ClientStopped` if the client cannot continue.
         """
         events = self._running.events()
         return _live(events) if live_only else events
 
-    async def settled(self) -> None:
-        """Until the outbox is empty. Raises `Stopped` if it can't get so."""
-        await self._running.settled()
+    async def flush(self) -> None:
+        """Until the outbox is empty. Raises `ClientStopped` if it can't get so."""
+        await self._running.flush()
 
     @property
     def state(self) -> State:
@@ -151,9 +151,9 @@ class Client:
         return self._running.position(chat)
 
     @property
-    def _running(self) -> Device:
+    def _running(self) -> ClientCore:
         if self._device is None:
-            raise Stopped("The client was not started: use it with `async with`.")
+            raise ClientStopped("The client was not started: use it with `async with`.")
         return self._device
 
 

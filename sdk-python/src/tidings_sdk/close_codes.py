@@ -16,7 +16,7 @@ _OUR_MISTAKE: Final = frozenset({1002, 1003, 1007, 1008, 1009, 1010})
 _RETRY_AFTER: Final = re.compile(r"\bretry_after_ms=(\d{1,9})\b")
 
 
-class Verdict(NamedTuple):
+class ReconnectDecision(NamedTuple):
     """`retry_after_ms` None: nothing was told, the client's own backoff decides."""
 
     is_terminal: bool
@@ -24,9 +24,9 @@ class Verdict(NamedTuple):
     wants_credential: bool
 
 
-def verdict(code: int, reason: str) -> Verdict:
+def decide_reconnect(code: int, reason: str) -> ReconnectDecision:
     told = _RETRY_AFTER.search(reason)
-    return Verdict(
+    return ReconnectDecision(
         is_terminal=code in TERMINAL or code in _OUR_MISTAKE,
         retry_after_ms=int(told[1]) if told else None,
         wants_credential=code in (CREDENTIAL_EXPIRED, CREDENTIAL_INVALID),
@@ -40,6 +40,6 @@ _BY_REFUSAL: Final = {
 }
 
 
-def for_refusal(error_code: str) -> int:
+def close_code_for_error(error_code: str) -> int:
     """`connect` was refused and the close that follows was cut off: what it would have said."""
     return _BY_REFUSAL.get(error_code, NO_CLOSE_FRAME)

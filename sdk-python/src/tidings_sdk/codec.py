@@ -8,7 +8,7 @@ from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.table import NAME_OF, PUSHES
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """Of a request with this id. Which form the `ok` has, only the asker knows."""
 
     id: int
@@ -23,23 +23,23 @@ _encode: Final = msgspec.json.Encoder().encode
 _loosely: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def encode(body: Body, request_id: int | None = None) -> bytes:
+def encode_request(body: Body, request_id: int | None = None) -> bytes:
     """`id` first: then even a frame that the server can't read is answered under its id."""
     name = NAME_OF[type(body)]
     return _encode({name: body} if request_id is None else {"id": request_id, name: body})
 
 
-def check(body: Body) -> None:
+def validate(body: Body) -> None:
     """Raises `ValueError` for what the server would refuse: it would be stored, tried and thrown away again."""
     msgspec.json.decode(_encode(body), type=type(body))
 
 
-def decode(data: bytes | str) -> Answer | Body | None:
+def decode_frame(data: bytes | str) -> Response | Body | None:
     """None: a push from a newer server. Raises `msgspec.DecodeError` for what is no frame at all."""
     keys = _loosely(data)
     if "id" in keys:
         is_ok = "ok" in keys
-        return Answer(msgspec.json.decode(keys["id"], type=int), is_ok, keys["ok" if is_ok else "error"])
+        return Response(msgspec.json.decode(keys["id"], type=int), is_ok, keys["ok" if is_ok else "error"])
     for name, raw in keys.items():
         if name in PUSHES:
             return msgspec.json.decode(raw, type=PUSHES[name])

@@ -11,7 +11,7 @@ class NoDevServer(Exception):  # noqa: N818 - said to a person as it stands
     """`tidings dev` does not run here, or has no such user."""
 
 
-def read(path: Path = CLIENT) -> dict[str, Any]:
+def read_dev_file(path: Path = CLIENT) -> dict[str, Any]:
     """Read the file that `tidings dev` keeps while it is ready. Raises `NoDevServer`."""
     try:
         found: dict[str, Any] = json.loads(path.read_text())
@@ -22,4 +22,4 @@ def read(path: Path = CLIENT) -> dict[str, Any]:
 
 def chat_id(name: str = "direct", path: Path = CLIENT) -> str:
     """Return the id of a chat that `tidings dev` made: `direct` is of anna and ben, `group` of all three."""
-    return str(read(path)["chats"][name])
+    return str(read_dev_file(path)["chats"][name])

@@ -6,38 +6,59 @@ from itertools import batched
 from typing import Any, final
 
 from tidings_sdk.chat_list import ChatList
-from tidings_sdk.codec import check
+from tidings_sdk.codec import validate
 from tidings_sdk.connection import State
 from tidings_sdk.credentials import Credentials
-from tidings_sdk.errors import NotSent, Refused, Stopped, TidingsError, Unsettled, WrongStore
-from tidings_sdk.events import LOG_EVENTS, Event, Restored, SendRefused, Sent, StateChanged, of_entry
-from tidings_sdk.feed import Feed
-from tidings_sdk.filling import Filling
+from tidings_sdk.errors import (
+    ClientStopped,
+    RequestRefused,
+    SendFailed,
+    SendUnconfirmed,
+    StoreOwnerMismatch,
+    TidingsError,
+)
+from tidings_sdk.events import (
+    LOG_EVENTS,
+    ConnectionStateChanged,
+    Event,
+    InstallationRestored,
+    MessageSendFailed,
+    MessageSent,
+    event_from_entry,
+)
+from tidings_sdk.feed import EventQueue
+from tidings_sdk.filling import GapFiller
 from tidings_sdk.first_sync import FirstSync
 from tidings_sdk.frames.connecting import Welcome
-from tidings_sdk.frames.notices import BroadcastNews, InboxNews
+from tidings_sdk.frames.notices import BroadcastUpdate, InboxUpdate
 from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.frames.watermarks import Ack
-from tidings_sdk.inbox import Inboxes
-from tidings_sdk.lanes import Lanes, new_backoff
-from tidings_sdk.outbox import Accepted, Outbox, Request, Row
+from tidings_sdk.inbox import InboxRegistry
+from tidings_sdk.lanes import SendQueues, new_backoff
+from tidings_sdk.outbox import Accepted, Outbox, OutboxEntry, Request
 from tidings_sdk.positions import Positions
-from tidings_sdk.sending import Sending
-from tidings_sdk.session import Dialling, Session
-from tidings_sdk.signs import Signs
-from tidings_sdk.stores.port import Owner, Store
+from tidings_sdk.sending import QueuedSend
+from tidings_sdk.session import DialOptions, Session
+from tidings_sdk.signs import EphemeralState
+from tidings_sdk.stores.port import Store, StoreOwner
 
-_KEEP_EVERY_S = 1.0
+_SAVE_EVERY_S = 1.0
 _ACKS_IN_A_FRAME = 200
 
 
 @final
-class Device:
+class ClientCore:
     """Made in a running loop, and running from then on. It is what chats, session and lanes talk to."""
 
     def __init__(
-        self, dialling: Dialling, credentials: Credentials, store: Store, *, max_events: int, max_outbox: int
+        self,
+        dialling: DialOptions,
+        credentials: Credentials,
+        store: Store,
+        *,
+        max_events: int,
+        max_outbox: int,
     ) -> None:
         kept = store.load()
         self._store = store
@@ -45,38 +66,37 @@ class Device:
         self._positions = Positions(kept.positions)
         self._first_sync = FirstSync(is_over=bool(kept.positions))
         self._outbox = Outbox(store, kept.rows, max_outbox)
-        self._feed = Feed(max_events)
-        self._sendings: dict[tuple[str, str], Sending] = {}
+        self._events = EventQueue(max_events)
+        self._sendings: dict[tuple[str, str], QueuedSend] = {}
         self._moved: dict[str, int] = {}
         self._taken: dict[str, int] = {}
         self._heads: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: Exception | None = None
         self._is_closed = False
-        self._settled = asyncio.Event()
+        self._idle = asyncio.Event()
         self._name = dialling.device
         self._session = Session(dialling, credentials, self)
-        self.signs = Signs(
+        self.ephemeral = EphemeralState(
             self._session,
             ChatList(kept.chats),
             user=lambda: self.user,
-            offer=self._feed.offer,
+            offer=self._events.offer,
             start=self._start,
         )
-        patience = dialling.patience
-        backoff = new_backoff(patience.backoff_first_s, patience.backoff_longest_s)
-        self._lanes = Lanes(
+        backoff = new_backoff(dialling.timeouts.backoff_first_s, dialling.timeouts.backoff_longest_s)
+        self._send_queues = SendQueues(
             self._session, self._outbox, self._positions, self, start=self._start, backoff=backoff
         )
-        self._filling = Filling(self._session, self._positions, self._feed, self._give, self._start)
-        self.inboxes = Inboxes(self, self._feed.offer)
+        self._filling = GapFiller(self._session, self._positions, self._events, self._deliver, self._start)
+        self.inboxes = InboxRegistry(self, self._events.offer)
         self.state = State.CLOSED
 
     def run(self) -> None:
         self._start(self._session.run())
         self._start(self._keep_positions())
         for chat in self._outbox.chats:
-            self._lanes.wake(chat)
+            self._send_queues.wake(chat)
 
     async def close(self) -> None:
         if self._is_closed:
@@ -85,23 +105,23 @@ class Device:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.signs.close()
+        self.ephemeral.close()
         self._end(None)
         self._store_positions()
         self._store.close()
 
     async def events(self) -> AsyncIterator[Event]:
-        while (event := await self._feed.take()) is not None:
+        while (event := await self._events.take()) is not None:
             owner = self._owner
             yield event
             if isinstance(event, LOG_EVENTS) and owner is self._owner:
                 self._first_sync.took(event.origin)
                 self._moved[event.chat] = self._taken[event.chat] = event.entry.sequence
 
-    async def settled(self) -> None:
+    async def flush(self) -> None:
         while len(self._outbox) and self._error is None and not self._is_closed:
-            self._settled.clear()
-            await self._settled.wait()
+            self._idle.clear()
+            await self._idle.wait()
         if self._error is not None:
             raise self._error
 
@@ -115,30 +135,30 @@ class Device:
 
     @property
     def dropped_events(self) -> int:
-        return self._feed.dropped
+        return self._events.dropped
 
     def position(self, chat: str) -> int | None:
         return self._positions.of(chat)
 
-    def put(self, request: Request) -> Sending:
+    def put(self, request: Request) -> QueuedSend:
         self._check_running()
-        check(request)
+        validate(request)
         after = self._positions.head(request.chat) if self._can_go_at_once(request.chat) else None
-        row = Row(request)
+        row = OutboxEntry(request)
         if after is not None and self._session.epoch is not None:
             row = row.sent_after(after, self._session.epoch)
         self._outbox.add(row)
-        sending = self._sendings[row.chat, row.key] = Sending(request)
-        self._lanes.wake(row.chat)
-        self.signs.sent(row.chat)
+        sending = self._sendings[row.chat, row.key] = QueuedSend(request)
+        self._send_queues.wake(row.chat)
+        self.ephemeral.sent(row.chat)
         return sending
 
     async def request(self, body: Body) -> Body:
         self._check_running()
-        check(body)
+        validate(body)
         answer = await self._session.ask(body)
         if isinstance(answer, ErrorBody):
-            raise Refused(answer)
+            raise RequestRefused(answer)
         return answer
 
     def read_up_to(self, chat: str, page: HistoryPage) -> None:
@@ -157,12 +177,12 @@ class Device:
         return self._owner.epoch if self._owner else None
 
     def positions(self) -> dict[str, int]:
-        return self._positions.told()
+        return self._positions.on_reported()
 
     def welcomed(self, welcome: Welcome) -> None:
-        old, new = self._owner, Owner(welcome.user, welcome.device, welcome.epoch)
+        old, new = self._owner, StoreOwner(welcome.user, welcome.device, welcome.epoch)
         if old is not None and old.user != new.user:
-            raise WrongStore(f"The store is of the user {old.user}, the credential of {new.user}.")
+            raise StoreOwnerMismatch(f"The store is of the user {old.user}, the credential of {new.user}.")
         if old == new:
             return
         if old is not None and old.epoch != new.epoch:
@@ -170,18 +190,18 @@ class Device:
         self._store.own(new)
         self._owner = new
 
-    def went_live(self) -> None:
+    def on_live(self) -> None:
         """Chats that came with their row alone are held up to there: what is older is history."""
         for chat, head in self._heads.items():
             if self._positions.of(chat) is None:
                 self._moved[chat] = head
             self._positions.begin(chat, head)
         self._heads.clear()
-        self._first_sync.went_live()
+        self._first_sync.on_live()
         for chat in self._positions.behind():
             self._filling.wake(chat)
-        self._start(self.inboxes.ask_again())
-        self.signs.went_live()
+        self._start(self.inboxes.refresh_all())
+        self.ephemeral.on_live()
 
     def pushed(self, body: Body) -> None:
         match body:
@@ -195,76 +215,76 @@ class Device:
                 for row in body.rows:
                     self._row(row)
                     self._heads[row.chat] = row.head
-            case InboxNews():
+            case InboxUpdate():
                 self.inboxes.pushed(body)
-            case BroadcastNews():
+            case BroadcastUpdate():
                 self.inboxes.broadcast(body)
             case _:
-                self.signs.pushed(body)
+                self.ephemeral.pushed(body)
 
-    def state_changed(self, event: StateChanged) -> None:
+    def state_changed(self, event: ConnectionStateChanged) -> None:
         self.state = event.state
-        self._feed.offer(event)
-        self.signs.state_changed(event.state)
+        self._events.offer(event)
+        self.ephemeral.state_changed(event.state)
 
-    def accepted(self, row: Row, outcome: Accepted) -> None:
-        sent = Sent(row.chat, row.key, outcome.sequence, outcome.is_repeat)
+    def accepted(self, row: OutboxEntry, outcome: Accepted) -> None:
+        sent = MessageSent(row.chat, row.key, outcome.sequence, outcome.is_repeat)
         self._outcome(row, sent, sent)
 
-    def rejected(self, row: Row, error: ErrorBody) -> None:
-        refusal = NotSent(error)
-        self._outcome(row, refusal, SendRefused(row.chat, row.key, refusal))
+    def rejected(self, row: OutboxEntry, error: ErrorBody) -> None:
+        refusal = SendFailed(error)
+        self._outcome(row, refusal, MessageSendFailed(row.chat, row.key, refusal))
 
     def own_name(self) -> str:
         return self._owner.user if self._owner else ""
 
-    def _outcome(self, row: Row, outcome: Sent | NotSent, event: Event) -> None:
+    def _outcome(self, row: OutboxEntry, outcome: MessageSent | SendFailed, event: Event) -> None:
         sending = self._sendings.pop((row.chat, row.key), None)
         if sending is not None:
-            sending.settle(outcome)
-        self._feed.offer(event)
-        self._settled.set()
+            sending.finish(outcome)
+        self._events.offer(event)
+        self._idle.set()
 
     def _range(self, chat: str, after: int, up_to: int, entries: tuple[Entry, ...]) -> None:
         """A push. The outbox looks first: an own key that is seen is as good as its answer."""
         self._first_sync.saw(chat, up_to)
         for entry in entries:
             if entry.client_message_id is not None and entry.by == self.user:
-                self._lanes.saw(chat, entry.client_message_id, entry.sequence)
-        if len(entries) > self._feed.room:
+                self._send_queues.saw(chat, entry.client_message_id, entry.sequence)
+        if len(entries) > self._events.free:
             self._positions.missed(chat, after, up_to)
         else:
-            self._give(chat, self._positions.take(chat, after, up_to, entries))
+            self._deliver(chat, self._positions.take(chat, after, up_to, entries))
         self._filling.wake(chat)
 
     def _row(self, row: ChatRow) -> None:
         self._first_sync.saw(row.chat, row.head)
         self._positions.committed(row.chat, row.head)
-        self.signs.pushed(row)
+        self.ephemeral.pushed(row)
 
-    def _give(self, chat: str, entries: list[Entry]) -> None:
+    def _deliver(self, chat: str, entries: list[Entry]) -> None:
         """The entries first: there is room for them, and signs may be lost."""
         is_connected = self.state is State.LIVE
         for entry in entries:
             origin = self._first_sync.origin(chat, entry.sequence, is_connected=is_connected)
             self._first_sync.gave(origin)
-            self._feed.offer(of_entry(chat, entry, origin))
-        self.signs.gave(chat, entries)
+            self._events.offer(event_from_entry(chat, entry, origin))
+        self.ephemeral.gave(chat, entries)
 
     def _restored(self, epoch: int) -> None:
-        self._positions.forget()
-        self._first_sync.begin_again()
+        self._positions.clear()
+        self._first_sync.restart()
         self._moved.clear()
         self._taken.clear()
         self._heads.clear()
-        self._feed.forget_entries()
-        self.signs.restored()
+        self._events.drop_entries()
+        self.ephemeral.restored()
         self.inboxes.restored()
-        self._feed.offer(Restored(epoch))
+        self._events.offer(InstallationRestored(epoch))
 
     async def _keep_positions(self) -> None:
         while True:
-            await asyncio.sleep(_KEEP_EVERY_S)
+            await asyncio.sleep(_SAVE_EVERY_S)
             self._store_positions()
             self._ack()
 
@@ -272,18 +292,18 @@ class Device:
         """What the app has taken. Who is not connected need not: the positions of the next `connect` say the same."""
         taken, self._taken = self._taken, {}
         for some in batched(taken.items(), _ACKS_IN_A_FRAME):
-            self._session.say(Ack(delivered=dict(some)))
+            self._session.send(Ack(delivered=dict(some)))
 
     def _store_positions(self) -> None:
         """The list first: if it is lost, entries that it should know come again."""
-        if changed := self.signs.chats.changed():
-            self._store.keep_chats(changed)
-        self._first_sync.settle(is_behind=bool(self._positions.behind()))
+        if changed := self.ephemeral.chats.changed():
+            self._store.save_chats(changed)
+        self._first_sync.finish(is_behind=bool(self._positions.behind()))
         if not self._first_sync.is_over:
             return
         moved, self._moved = self._moved, {}
         if moved:
-            self._store.keep_positions(moved)
+            self._store.save_positions(moved)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -297,7 +317,9 @@ class Device:
             for other in self._tasks:
                 other.cancel()
             stop = (
-                error if isinstance(error, TidingsError) else Stopped(f"A mistake in the client: {error!r}")
+                error
+                if isinstance(error, TidingsError)
+                else ClientStopped(f"A mistake in the client: {error!r}")
             )
             stop.__cause__ = stop.__cause__ or (error if error is not stop else None)
             self._end(stop)
@@ -305,15 +327,15 @@ class Device:
     def _end(self, error: Exception | None) -> None:
         self._error = self._error or error
         self.state = State.CLOSED
-        self._feed.end(error)
+        self._events.end(error)
         for sending in self._sendings.values():
             why = f": {self._error}" if self._error else "."
-            sending.settle(Unsettled(f"The client ended before the answer came{why}"))
+            sending.finish(SendUnconfirmed(f"The client ended before the answer came{why}"))
         self._sendings.clear()
-        self._settled.set()
+        self._idle.set()
 
     def _check_running(self) -> None:
         if self._error is not None:
             raise self._error
         if self._is_closed:
-            raise Stopped("The client is closed.")
+            raise ClientStopped("The client is closed.")

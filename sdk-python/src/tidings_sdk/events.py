@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidings_sdk.connection import State
-from tidings_sdk.errors import NotSent
-from tidings_sdk.frames.notices import BroadcastNews, InboxNews
+from tidings_sdk.errors import SendFailed
+from tidings_sdk.frames.notices import BroadcastUpdate, InboxUpdate
 from tidings_sdk.frames.reading import ChatRow, Entry
 
 
-class Origin(StrEnum):
+class EventOrigin(StrEnum):
     """When an entry was committed, as seen from this client."""
 
     HISTORY = "history"
@@ -25,12 +25,12 @@ class MessageAdded:
 
     chat: str
     entry: Entry
-    origin: Origin = field(default=Origin.LIVE, compare=False)
+    origin: EventOrigin = field(default=EventOrigin.LIVE, compare=False)
 
     @property
     def is_live(self) -> bool:
         """False for history: what was in the log before this client first came. True for what it missed."""
-        return self.origin is not Origin.HISTORY
+        return self.origin is not EventOrigin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class MessageChanged:
 
     chat: str
     entry: Entry
-    origin: Origin = field(default=Origin.LIVE, compare=False)
+    origin: EventOrigin = field(default=EventOrigin.LIVE, compare=False)
 
     @property
     def is_live(self) -> bool:
-        return self.origin is not Origin.HISTORY
+        return self.origin is not EventOrigin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class ChatChanged:
 
     chat: str
     entry: Entry
-    origin: Origin = field(default=Origin.LIVE, compare=False)
+    origin: EventOrigin = field(default=EventOrigin.LIVE, compare=False)
 
     @property
     def is_live(self) -> bool:
-        return self.origin is not Origin.HISTORY
+        return self.origin is not EventOrigin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class MessageSent:
     """Something of the outbox is committed, at this sequence."""
 
     chat: str
@@ -70,16 +70,16 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class SendRefused:
+class MessageSendFailed:
     """Something of the outbox is not in the log and will not be."""
 
     chat: str
     client_message_id: str
-    error: NotSent
+    error: SendFailed
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanged:
+class ConnectionStateChanged:
     """`wait_s`: when closed, how long until the next try."""
 
     state: State
@@ -88,14 +88,14 @@ class StateChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class InstallationRestored:
     """The installation was restored from a backup: what is shown of chats is to be read anew."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
-class TicksChanged:
+class ReceiptsChanged:
     """Members of a watched chat got further, came or went: `chat.status` of its messages may be another now."""
 
     chat: str
@@ -118,7 +118,7 @@ class TypingChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class PresenceChanged:
     """How a watched user is there: `online`, `away`, `offline`. `last_seen_at`: if he is not, and lets it be told."""
 
     user: str
@@ -127,16 +127,24 @@ class Presence:
 
 
 type LogEvent = MessageAdded | MessageChanged | ChatChanged
-type Sign = TicksChanged | ReadElsewhere | TypingChanged | Presence
+type EphemeralEvent = ReceiptsChanged | ReadElsewhere | TypingChanged | PresenceChanged
 type Event = (
-    LogEvent | Sent | SendRefused | StateChanged | Restored | ChatRow | Sign | InboxNews | BroadcastNews
+    LogEvent
+    | MessageSent
+    | MessageSendFailed
+    | ConnectionStateChanged
+    | InstallationRestored
+    | ChatRow
+    | EphemeralEvent
+    | InboxUpdate
+    | BroadcastUpdate
 )
 
 LOG_EVENTS = (MessageAdded, MessageChanged, ChatChanged)
 _CHANGES = frozenset({"edit", "redaction", "reaction"})
 
 
-def of_entry(chat: str, entry: Entry, origin: Origin) -> LogEvent:
+def event_from_entry(chat: str, entry: Entry, origin: EventOrigin) -> LogEvent:
     if entry.kind == "message":
         return MessageAdded(chat, entry, origin)
     return (MessageChanged if entry.kind in _CHANGES else ChatChanged)(chat, entry, origin)

@@ -12,7 +12,7 @@ from tidings_sdk.events import LOG_EVENTS, Event
 
 
 @final
-class Feed:
+class EventQueue:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.dropped = 0
@@ -22,11 +22,11 @@ class Feed:
         self._error: Exception | None = None
 
     @property
-    def room(self) -> int:
+    def free(self) -> int:
         return self.capacity - len(self._events)
 
     def offer(self, event: Event) -> None:
-        if self.room <= 0 or self._is_ended:
+        if self.free <= 0 or self._is_ended:
             self.dropped += 1
             return
         self._events.append(event)
@@ -44,11 +44,11 @@ class Feed:
             raise self._error
         return None
 
-    async def wait_for_room(self, entries: int) -> None:
-        while self.room < entries and not self._is_ended:
+    async def wait_until_free(self, entries: int) -> None:
+        while self.free < entries and not self._is_ended:
             await self._moved.wait()
 
-    def forget_entries(self) -> None:
+    def drop_entries(self) -> None:
         """Of an epoch that is over: their sequences mean other entries now."""
         self._events = deque(event for event in self._events if not isinstance(event, LOG_EVENTS))
         self._move()

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Final, final
 
 from tidings_sdk.backoff import Backoff
-from tidings_sdk.errors import NotAnswered
-from tidings_sdk.feed import Feed
-from tidings_sdk.frames.reading import Entry, History, HistoryPage
+from tidings_sdk.errors import RequestTimeout
+from tidings_sdk.feed import EventQueue
+from tidings_sdk.frames.reading import Entry, GetHistory, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.lanes import Asking
+from tidings_sdk.lanes import RequestSender
 from tidings_sdk.positions import Positions
 
 _PAGE: Final = 200
@@ -19,19 +19,19 @@ _MAX_STALLS: Final = 5
 
 
 @final
-class Filling:
+class GapFiller:
     def __init__(
         self,
-        asking: Asking,
+        asking: RequestSender,
         positions: Positions,
-        feed: Feed,
+        feed: EventQueue,
         give: Callable[[str, list[Entry]], None],
         start: Callable[..., object],
     ) -> None:
         self._asking = asking
         self._positions = positions
-        self._feed = feed
-        self._give = give
+        self._events = feed
+        self._deliver = give
         self._start = start
         self._running: set[str] = set()
 
@@ -47,29 +47,29 @@ class Filling:
                 if not await self._step(chat):
                     stalls += 1
                     await asyncio.sleep(backoff.wait_s(asyncio.get_running_loop().time()))
-            self._positions.give_up(chat)
+            self._positions.abandon_gap(chat)
         finally:
             self._running.discard(chat)
 
     async def _step(self, chat: str) -> bool:
         """Did the position move, or was there just no connection?"""
-        limit = min(_PAGE, self._feed.capacity)
-        await self._feed.wait_for_room(limit)
+        limit = min(_PAGE, self._events.capacity)
+        await self._events.wait_until_free(limit)
         await self._asking.let_in()
         position, epoch = self._positions.of(chat), self._asking.epoch
         try:
-            answer = await self._asking.ask(History(chat=chat, after=position, limit=limit), epoch=epoch)
-        except NotAnswered:
+            answer = await self._asking.ask(GetHistory(chat=chat, after=position, limit=limit), epoch=epoch)
+        except RequestTimeout:
             return True
         return self._took(chat, answer)
 
     def _took(self, chat: str, answer: Body) -> bool:
         if isinstance(answer, ErrorBody) and not answer.retryable:
-            self._positions.give_up(chat)
+            self._positions.abandon_gap(chat)
         if not isinstance(answer, HistoryPage):
             return False
-        if len(answer.entries) > self._feed.room:
+        if len(answer.entries) > self._events.free:
             return True
         before = self._positions.of(chat)
-        self._give(chat, self._positions.take(chat, answer.after, answer.up_to, answer.entries))
+        self._deliver(chat, self._positions.take(chat, answer.after, answer.up_to, answer.entries))
         return self._positions.of(chat) != before

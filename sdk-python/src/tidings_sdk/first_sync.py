@@ -6,7 +6,7 @@ then on, so a client that ends earlier begins its first sync again and takes no 
 
 from typing import final
 
-from tidings_sdk.events import Origin
+from tidings_sdk.events import EventOrigin
 
 
 @final
@@ -22,26 +22,26 @@ class FirstSync:
         if not self._is_live:
             self._up_to[chat] = max(self._up_to.get(chat, 0), up_to)
 
-    def went_live(self) -> None:
+    def on_live(self) -> None:
         self._is_live = True
 
-    def origin(self, chat: str, sequence: int, *, is_connected: bool) -> Origin:
+    def origin(self, chat: str, sequence: int, *, is_connected: bool) -> EventOrigin:
         if sequence <= self._up_to.get(chat, 0):
-            return Origin.HISTORY
-        return Origin.LIVE if is_connected else Origin.MISSED
+            return EventOrigin.HISTORY
+        return EventOrigin.LIVE if is_connected else EventOrigin.MISSED
 
-    def gave(self, origin: Origin) -> None:
-        self._waiting += origin is Origin.HISTORY
+    def gave(self, origin: EventOrigin) -> None:
+        self._waiting += origin is EventOrigin.HISTORY
 
-    def took(self, origin: Origin) -> None:
-        self._waiting -= origin is Origin.HISTORY
+    def took(self, origin: EventOrigin) -> None:
+        self._waiting -= origin is EventOrigin.HISTORY
 
-    def settle(self, *, is_behind: bool) -> None:
+    def finish(self, *, is_behind: bool) -> None:
         """`is_behind`: entries are still to be read from the log."""
         if self._is_live and not self._waiting and not is_behind:
             self.is_over = True
 
-    def begin_again(self) -> None:
+    def restart(self) -> None:
         """The installation was restored: the client knows nothing any more."""
         self.is_over = self._is_live = False
         self._up_to.clear()

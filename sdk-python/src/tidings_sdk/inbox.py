@@ -7,23 +7,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol, final
 
-from tidings_sdk.errors import Refused, TidingsError
+from tidings_sdk.errors import RequestRefused, TidingsError
 from tidings_sdk.frames.notices import (
-    BroadcastNews,
-    Counts,
+    BroadcastUpdate,
+    GetCounts,
     InboxCounts,
-    InboxNews,
-    MarkNotices,
-    NoticeMark,
-    NoticePage,
-    Notices,
+    InboxUpdate,
+    ListNotifications,
+    MarkNotifications,
+    NotificationMark,
+    NotificationPage,
 )
 from tidings_sdk.frames.shape import Body
 
 _WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-class Desk(Protocol):
+class InboxBackend(Protocol):
     """What an inbox needs of its client."""
 
     async def request(self, body: Body) -> Body: ...
@@ -31,29 +31,29 @@ class Desk(Protocol):
 
 @final
 class Inbox:
-    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxNews` from `events()`, and
-    broadcasts as `BroadcastNews`, without counts: `refresh()` when they are needed.
+    """`counts`: the newest that was heard of; None before the first. Changes come as `InboxUpdate` from `events()`, and
+    broadcasts as `BroadcastUpdate`, without counts: `refresh()` when they are needed.
     """
 
-    def __init__(self, desk: Desk, name: str) -> None:
-        self._desk = desk
+    def __init__(self, desk: InboxBackend, name: str) -> None:
+        self._backend = desk
         self.id = name
         self.counts: InboxCounts | None = None
-        self._told_up_to = 0
+        self._announced_up_to = 0
 
     @property
     def is_stale(self) -> bool:
         """A broadcast was told of that is not in the counts yet."""
-        return self.counts is None or self.counts.broadcasts_up_to < self._told_up_to
+        return self.counts is None or self.counts.broadcasts_up_to < self._announced_up_to
 
     @property
     def _up_to(self) -> int:
         """Of the broadcasts, what was told or counted: what is asked from now on has them, whichever process answers."""
-        return max(self._told_up_to, self.counts.broadcasts_up_to if self.counts else 0)
+        return max(self._announced_up_to, self.counts.broadcasts_up_to if self.counts else 0)
 
     async def refresh(self) -> InboxCounts:
         """Asks; from then on the connection is told of changes."""
-        return await self._counted(Counts(inbox=self.id, at_least=self._up_to))
+        return await self._counted(GetCounts(inbox=self.id, at_least=self._up_to))
 
     async def list(
         self,
@@ -63,9 +63,9 @@ class Inbox:
         category: str | None = None,
         is_unread: bool = False,
         is_archived: bool = False,
-    ) -> NoticePage:
+    ) -> NotificationPage:
         """A page, newest first; `page.below` goes into the next."""
-        asked = Notices(
+        asked = ListNotifications(
             inbox=self.id,
             limit=limit,
             below=below,
@@ -74,9 +74,9 @@ class Inbox:
             is_archived=is_archived,
             at_least=self._up_to,
         )
-        page = await self._desk.request(asked)
-        assert isinstance(page, NoticePage)  # noqa: S101 - the form that `notices` is answered in
-        self.heard(page.counts)
+        page = await self._backend.request(asked)
+        assert isinstance(page, NotificationPage)  # noqa: S101 - the form that `notices` is answered in
+        self.on_counts(page.counts)
         return page
 
     async def mark_read(self, ids: Sequence[str]) -> InboxCounts:
@@ -87,7 +87,9 @@ class Inbox:
 
     async def mark_all_read(self, *, before: int | None = None, category: str | None = None) -> InboxCounts:
         """All up to a time in milliseconds (none: now); what comes later is never read by it."""
-        asked = MarkNotices(inbox=self.id, to="read", before=before, category=category, at_least=self._up_to)
+        asked = MarkNotifications(
+            inbox=self.id, to="read", before=before, category=category, at_least=self._up_to
+        )
         return await self._counted(asked)
 
     async def archive(self, ids: Sequence[str]) -> InboxCounts:
@@ -96,70 +98,72 @@ class Inbox:
     async def restore(self, ids: Sequence[str]) -> InboxCounts:
         return await self._mark("restored", ids)
 
-    async def see(self) -> InboxCounts:
+    async def mark_seen(self) -> InboxCounts:
         """The user has looked: `unseen` is 0."""
-        return await self._counted(MarkNotices(inbox=self.id, to="seen", at_least=self._up_to))
+        return await self._counted(MarkNotifications(inbox=self.id, to="seen", at_least=self._up_to))
 
-    def heard(self, counts: InboxCounts) -> None:
+    def on_counts(self, counts: InboxCounts) -> None:
         """Older ones never replace newer ones, whatever way they came."""
         if self.counts is None or (counts.version, counts.at) >= (self.counts.version, self.counts.at):
             self.counts = counts
 
-    def told(self, up_to: int) -> None:
+    def on_broadcast(self, up_to: int) -> None:
         """Of broadcasts, by a push."""
-        self._told_up_to = max(self._told_up_to, up_to)
+        self._announced_up_to = max(self._announced_up_to, up_to)
 
     def restored(self) -> None:
         """From a backup: the log of broadcasts may end before what was known of it. The counts are asked for anew."""
-        self._told_up_to = 0
+        self._announced_up_to = 0
         if self.counts is not None:
             self.counts = InboxCounts(inbox=self.id, version=0, at=0)
 
-    async def _mark(self, to: NoticeMark, ids: Sequence[str]) -> InboxCounts:
+    async def _mark(self, to: NotificationMark, ids: Sequence[str]) -> InboxCounts:
         """Without any there is nothing to mark: `read` of no notices would be read as all."""
         if not ids:
             return self.counts or await self.refresh()
-        return await self._counted(MarkNotices(inbox=self.id, to=to, ids=tuple(ids), at_least=self._up_to))
+        return await self._counted(
+            MarkNotifications(inbox=self.id, to=to, ids=tuple(ids), at_least=self._up_to)
+        )
 
     async def _counted(self, asked: Body) -> InboxCounts:
-        counts = await self._desk.request(asked)
+        counts = await self._backend.request(asked)
         assert isinstance(counts, InboxCounts)  # noqa: S101 - the form that both are answered in
-        self.heard(counts)
+        self.on_counts(counts)
         return counts
 
 
 @final
-class Inboxes:
+class InboxRegistry:
     """Those that the app looks at. `tell` gives an event to whoever reads them."""
 
-    def __init__(self, desk: Desk, tell: Callable[[InboxNews | BroadcastNews], None]) -> None:
-        self._desk = desk
-        self._tell = tell
+    def __init__(self, desk: InboxBackend, tell: Callable[[InboxUpdate | BroadcastUpdate], None]) -> None:
+        self._backend = desk
+        self._notify = tell
         self._known: dict[str, Inbox] = {}
 
     def get(self, name: str) -> Inbox:
         """The same one each time, so that its counts are."""
-        return self._known.setdefault(name, Inbox(self._desk, name))
+        return self._known.setdefault(name, Inbox(self._backend, name))
 
-    def pushed(self, news: InboxNews) -> None:
+    def pushed(self, news: InboxUpdate) -> None:
         if (inbox := self._known.get(news.counts.inbox)) is not None:
-            inbox.heard(news.counts)
-        self._tell(news)
+            inbox.on_counts(news.counts)
+        self._notify(news)
 
-    def broadcast(self, news: BroadcastNews) -> None:
+    def broadcast(self, news: BroadcastUpdate) -> None:
         if (inbox := self._known.get(news.inbox)) is not None:
-            inbox.told(news.up_to)
-        self._tell(news)
+            inbox.on_broadcast(news.up_to)
+        self._notify(news)
 
     def restored(self) -> None:
         for inbox in self._known.values():
             inbox.restored()
 
-    async def ask_again(self) -> None:
+    async def refresh_all(self) -> None:
         """The connection is a new one: it is told of nothing yet, and what happened meanwhile was not told."""
         for inbox in list(self._known.values()):
             if inbox.counts is not None and (counts := await _asked(inbox)) is not None:
-                self._tell(InboxNews(counts=counts, has_more=True))
+                self._notify(InboxUpdate(counts=counts, has_more=True))
 
 
 async def _asked(inbox: Inbox) -> InboxCounts | None:
@@ -167,7 +171,7 @@ async def _asked(inbox: Inbox) -> InboxCounts | None:
     for wait_s in _WAITS_S:
         try:
             return await inbox.refresh()
-        except Refused as error:
+        except RequestRefused as error:
             if not error.body.retryable:
                 return None
             await asyncio.sleep(wait_s)

@@ -6,58 +6,58 @@ from collections.abc import Callable
 from typing import Protocol, final
 
 from tidings_sdk.backoff import Backoff
-from tidings_sdk.errors import NotAnswered
-from tidings_sdk.frames.reading import History, HistoryPage
+from tidings_sdk.errors import RequestTimeout
+from tidings_sdk.frames.reading import GetHistory, HistoryPage
 from tidings_sdk.frames.shape import Body, ErrorBody
 from tidings_sdk.outbox import (
     Accepted,
-    Again,
-    CatchUp,
-    Ended,
-    Found,
+    CatchUpFirst,
+    FoundInLog,
+    MembershipEnded,
     Outbox,
+    OutboxEntry,
     Rejected,
-    Row,
-    Verdict,
-    judge,
-    look_for,
+    RetryLater,
+    SendDecision,
+    decide_send,
+    find_in_log,
 )
 from tidings_sdk.positions import Positions
 
 _PAGE = 200
 
 
-class Asking(Protocol):
+class RequestSender(Protocol):
     epoch: int | None
 
     async def let_in(self) -> None: ...
     async def ask(self, body: Body, *, epoch: int | None = None) -> Body: ...
 
 
-class Outcomes(Protocol):
+class SendOutcomeHandler(Protocol):
     """Told once per row, after it has left the store."""
 
-    def accepted(self, row: Row, outcome: Accepted) -> None: ...
-    def rejected(self, row: Row, error: ErrorBody) -> None: ...
+    def accepted(self, row: OutboxEntry, outcome: Accepted) -> None: ...
+    def rejected(self, row: OutboxEntry, error: ErrorBody) -> None: ...
     def own_name(self) -> str: ...
 
 
 class _NoPage(Exception):  # noqa: N818 - an outcome
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: SendDecision) -> None:
         super().__init__()
         self.verdict = verdict
 
 
 @final
-class Lanes:
+class SendQueues:
     """`start` runs a coroutine as a task of the client's."""
 
     def __init__(
         self,
-        asking: Asking,
+        asking: RequestSender,
         outbox: Outbox,
         positions: Positions,
-        outcomes: Outcomes,
+        outcomes: SendOutcomeHandler,
         *,
         start: Callable[..., object],
         backoff: Callable[[], Backoff],
@@ -79,7 +79,7 @@ class Lanes:
         """An own entry was pushed or read: that is as good as its answer."""
         row = self._outbox.first(chat)
         if row is not None and row.key == key:
-            self._settle(row, Accepted(sequence, is_repeat=True))
+            self._finish(row, Accepted(sequence, is_repeat=True))
 
     async def _run(self, chat: str) -> None:
         try:
@@ -88,37 +88,37 @@ class Lanes:
         finally:
             self._running.discard(chat)
 
-    async def _see_through(self, row: Row) -> None:
+    async def _see_through(self, row: OutboxEntry) -> None:
         """Until it is settled; what a row has stored of itself is read anew for each try."""
         backoff, failures = self._backoff(), 0
         while (current := self._outbox.first(row.chat)) is not None and current.key == row.key:
             await self._asking.let_in()
             verdict = await self._try(current, failures)
-            if not isinstance(verdict, Again):
-                self._settle(current, verdict)
+            if not isinstance(verdict, RetryLater):
+                self._finish(current, verdict)
                 return
             failures += verdict.is_failure
             now = asyncio.get_running_loop().time()
             await asyncio.sleep(backoff.wait_s(now, verdict.retry_after_ms))
 
-    async def _try(self, row: Row, failures: int) -> Verdict:
+    async def _try(self, row: OutboxEntry, failures: int) -> SendDecision:
         epoch = self._asking.epoch
         if epoch is None:
-            return Again()
+            return RetryLater()
         try:
             if row.request.after is None:
                 row = self._store(row, await self._first_after(row.chat, epoch), epoch)
             elif row.epoch != epoch:
                 return await self._caught_up(row, epoch)
-            verdict = judge(await self._asking.ask(row.request, epoch=epoch), failures)
-            return await self._caught_up(row, epoch) if isinstance(verdict, CatchUp) else verdict
-        except NotAnswered:
-            return Again(0)
+            verdict = decide_send(await self._asking.ask(row.request, epoch=epoch), failures)
+            return await self._caught_up(row, epoch) if isinstance(verdict, CatchUpFirst) else verdict
+        except RequestTimeout:
+            return RetryLater(0)
         except _NoPage as refused:
             return refused.verdict
 
-    def _settle(self, row: Row, verdict: Verdict) -> None:
-        if not self._outbox.settle(row.chat, row.key):
+    def _finish(self, row: OutboxEntry, verdict: SendDecision) -> None:
+        if not self._outbox.remove(row.chat, row.key):
             return
         if isinstance(verdict, Accepted):
             self._positions.committed(row.chat, verdict.sequence)
@@ -131,7 +131,7 @@ class Lanes:
         known = self._positions.head(chat)
         return await self._head(chat, epoch) if known is None else known
 
-    async def _caught_up(self, row: Row, epoch: int) -> Verdict:
+    async def _caught_up(self, row: OutboxEntry, epoch: int) -> SendDecision:
         """Reads what came since `after`. The own key is the answer; without it `after` is raised, page by page.
 
         Not over the end of a membership: tries from before it are refused, so the message is not and will not be there.
@@ -139,36 +139,36 @@ class Lanes:
         head = await self._head(row.chat, epoch)
         if (row.request.after or 0) > head:
             self._store(row, head, epoch)
-            return Again(0)
+            return RetryLater(0)
         while True:
-            page = await self._page(History(chat=row.chat, after=row.request.after, limit=_PAGE), epoch)
-            found = look_for(row, self._outcomes.own_name(), page.entries)
-            if isinstance(found, Found):
+            page = await self._page(GetHistory(chat=row.chat, after=row.request.after, limit=_PAGE), epoch)
+            found = find_in_log(row, self._outcomes.own_name(), page.entries)
+            if isinstance(found, FoundInLog):
                 return Accepted(found.sequence, is_repeat=True)
-            if isinstance(found, Ended):
+            if isinstance(found, MembershipEnded):
                 return Rejected(_ended(found))
             row = self._store(row, page.up_to, epoch)
             if not page.has_newer:
-                return Again()
+                return RetryLater()
 
-    def _store(self, row: Row, after: int, epoch: int) -> Row:
+    def _store(self, row: OutboxEntry, after: int, epoch: int) -> OutboxEntry:
         changed = row.sent_after(after, epoch)
         self._outbox.change_first(changed)
         return changed
 
     async def _head(self, chat: str, epoch: int) -> int:
-        page = await self._page(History(chat=chat, limit=1), epoch)
+        page = await self._page(GetHistory(chat=chat, limit=1), epoch)
         self._positions.committed(chat, page.up_to)
         return page.up_to
 
-    async def _page(self, asked: History, epoch: int) -> HistoryPage:
+    async def _page(self, asked: GetHistory, epoch: int) -> HistoryPage:
         answer = await self._asking.ask(asked, epoch=epoch)
         if isinstance(answer, HistoryPage):
             return answer
-        raise _NoPage(judge(answer, 0))
+        raise _NoPage(decide_send(answer, 0))
 
 
-def _ended(found: Ended) -> ErrorBody:
+def _ended(found: MembershipEnded) -> ErrorBody:
     said = f"The right to write here ended at {found.entry.sequence}, before the message got there."
     return ErrorBody(code="not_a_member", message=said, hint="Send it anew, if you are back.")
 

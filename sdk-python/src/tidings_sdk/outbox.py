@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tidings_sdk.errors import OutboxFull
 from tidings_sdk.frames.reading import Entry
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.frames.writing import Appended, Edit, React, Redact, Send
+from tidings_sdk.frames.writing import CommitResult, Edit, React, Redact, Send
 from tidings_sdk.stores.port import Store
 
 MAX_FAILURES: Final = 5
@@ -21,7 +21,7 @@ MAX_FAILURES: Final = 5
 type Request = Send | Edit | Redact | React
 
 
-class Row(Struct, frozen=True):
+class OutboxEntry(Struct, frozen=True):
     """`epoch` is that of `after`."""
 
     request: Request
@@ -35,8 +35,8 @@ class Row(Struct, frozen=True):
     def key(self) -> str:
         return self.request.client_message_id
 
-    def sent_after(self, after: int, epoch: int) -> "Row":
-        return Row(replace(self.request, after=after), epoch)
+    def sent_after(self, after: int, epoch: int) -> "OutboxEntry":
+        return OutboxEntry(replace(self.request, after=after), epoch)
 
 
 class Accepted(NamedTuple):
@@ -44,14 +44,14 @@ class Accepted(NamedTuple):
     is_repeat: bool
 
 
-class Again(NamedTuple):
+class RetryLater(NamedTuple):
     """The same frame, after this time or one's own backoff. `is_failure`: by a mistake of the server's."""
 
     retry_after_ms: int | None = None
     is_failure: bool = False
 
 
-class CatchUp(NamedTuple):
+class CatchUpFirst(NamedTuple):
     """Read what came since `after` first."""
 
 
@@ -59,48 +59,50 @@ class Rejected(NamedTuple):
     error: ErrorBody
 
 
-type Verdict = Accepted | Again | CatchUp | Rejected
+type SendDecision = Accepted | RetryLater | CatchUpFirst | Rejected
 
 _NOT_ABOUT_THE_ROW: Final = frozenset({"credential_expired", "credential_invalid"})
 """The connection ends over these; the row waits for the next one."""
 
 
-def judge(answer: Body, failures: int) -> Verdict:
+def decide_send(answer: Body, failures: int) -> SendDecision:
     """`failures`: how often the server has failed at this row by itself."""
-    if isinstance(answer, Appended):
+    if isinstance(answer, CommitResult):
         return Accepted(answer.sequence, answer.is_repeat)
     if not isinstance(answer, ErrorBody):
-        return Again()
+        return RetryLater()
     if answer.code == "catch_up_first":
-        return CatchUp()
+        return CatchUpFirst()
     if answer.code == "internal" and failures < MAX_FAILURES:
-        return Again(answer.retry_after_ms, is_failure=True)
+        return RetryLater(answer.retry_after_ms, is_failure=True)
     if answer.retryable or answer.code in _NOT_ABOUT_THE_ROW:
-        return Again(answer.retry_after_ms)
+        return RetryLater(answer.retry_after_ms)
     return Rejected(answer)
 
 
-class Found(NamedTuple):
+class FoundInLog(NamedTuple):
     sequence: int
 
 
-class Ended(NamedTuple):
+class MembershipEnded(NamedTuple):
     """The right to send ended in between: tries from before are refused, and so `after` must not be raised over it."""
 
     entry: Entry
 
 
-def look_for(row: Row, user: str, entries: tuple[Entry, ...]) -> Found | Ended | None:
+def find_in_log(
+    row: OutboxEntry, user: str, entries: tuple[Entry, ...]
+) -> FoundInLog | MembershipEnded | None:
     """Oldest first: a key that stands before the end of the membership was sent in time."""
     for entry in sorted(entries, key=lambda e: e.sequence):
         if entry.client_message_id == row.key and entry.by == user:
-            return Found(entry.sequence)
+            return FoundInLog(entry.sequence)
         if _ends(row, user, entry):
-            return Ended(entry)
+            return MembershipEnded(entry)
     return None
 
 
-def _ends(row: Row, user: str, entry: Entry) -> bool:
+def _ends(row: OutboxEntry, user: str, entry: Entry) -> bool:
     if entry.kind in ("leave", "join"):
         return user in entry.users or (entry.kind == "leave" and not entry.users and entry.by == user)
     if entry.kind == "role":
@@ -110,10 +112,10 @@ def _ends(row: Row, user: str, entry: Entry) -> bool:
 
 @final
 class Outbox:
-    def __init__(self, store: Store, rows: list[Row], max_rows: int) -> None:
+    def __init__(self, store: Store, rows: list[OutboxEntry], max_rows: int) -> None:
         self._store = store
         self._max_rows = max_rows
-        self._chats: dict[str, deque[Row]] = {}
+        self._chats: dict[str, deque[OutboxEntry]] = {}
         for row in rows:
             self._chats.setdefault(row.chat, deque()).append(row)
 
@@ -127,18 +129,18 @@ class Outbox:
     def is_empty(self, chat: str) -> bool:
         return chat not in self._chats
 
-    def first(self, chat: str) -> Row | None:
+    def first(self, chat: str) -> OutboxEntry | None:
         rows = self._chats.get(chat)
         return rows[0] if rows else None
 
-    def add(self, row: Row) -> None:
+    def add(self, row: OutboxEntry) -> None:
         """Stored when this returns."""
         if len(self) >= self._max_rows:
             raise OutboxFull(f"{self._max_rows} messages wait in the outbox.")
         self._store.add(row)
         self._chats.setdefault(row.chat, deque()).append(row)
 
-    def change_first(self, row: Row) -> None:
+    def change_first(self, row: OutboxEntry) -> None:
         """`after` is set before the first try, or raised after catching up; the key never changes.
 
         A row that was settled meanwhile, by a push, stays settled.
@@ -148,7 +150,7 @@ class Outbox:
             self._store.change(row)
             self._chats[row.chat][0] = row
 
-    def settle(self, chat: str, key: str) -> bool:
+    def remove(self, chat: str, key: str) -> bool:
         """Answered: the row goes. False if it had gone before."""
         rows = self._chats.get(chat, deque())
         found = next((row for row in rows if row.key == key), None)

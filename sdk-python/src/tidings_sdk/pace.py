@@ -7,7 +7,7 @@ _SHARE: Final = 0.8
 
 
 @final
-class Pace:
+class TokenBucket:
     def __init__(self, frames_per_s: int, burst: int, now: float) -> None:
         self._rate = max(frames_per_s * _SHARE, 0.1)
         self._most = self._left = max(burst * _SHARE, 1.0)

@@ -23,7 +23,7 @@ class Positions:
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
         self._chats = {chat: _Held(position) for chat, position in (known or {}).items()}
 
-    def told(self) -> dict[str, int]:
+    def on_reported(self) -> dict[str, int]:
         """For `connect` and `resume`."""
         return {chat: held.position for chat, held in self._chats.items() if held.position is not None}
 
@@ -83,12 +83,12 @@ class Positions:
     def behind(self) -> list[str]:
         return [chat for chat in self._chats if self.is_behind(chat)]
 
-    def give_up(self, chat: str) -> None:
+    def abandon_gap(self, chat: str) -> None:
         """History has nothing up to there; the next push asks again."""
         held = self._of(chat)
         held.ahead = 0
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """The installation was restored: nothing of before counts."""
         self._chats.clear()
 

@@ -18,27 +18,27 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, W
 
 from tidings_sdk import close_codes
 from tidings_sdk.backoff import FIRST_S, LONGEST_S, Backoff
-from tidings_sdk.codec import encode
+from tidings_sdk.codec import encode_request
 from tidings_sdk.connection import (
-    Answered,
-    AskedToLeave,
-    Connection,
+    Abandon,
+    Authenticated,
+    BecameLive,
+    ConnectionProtocol,
+    ConnectRefused,
     Effect,
-    GiveUp,
-    LetIn,
-    Pushed,
+    PushReceived,
+    ReconnectRequested,
+    ResponseReceived,
     State,
-    TurnedAway,
-    WentLive,
     Write,
 )
 from tidings_sdk.credentials import Credentials
-from tidings_sdk.errors import NotAnswered, Stopped, TidingsError
-from tidings_sdk.events import StateChanged
+from tidings_sdk.errors import ClientStopped, RequestTimeout, TidingsError
+from tidings_sdk.events import ConnectionStateChanged
 from tidings_sdk.frames.connecting import Welcome
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.pace import Pace
-from tidings_sdk.returning import Returning
+from tidings_sdk.pace import TokenBucket
+from tidings_sdk.returning import ReconnectPolicy
 
 SDK = "tidings-python/0.1.0"
 _MAX_FRAME_BYTES = 16 * 2**20
@@ -47,7 +47,7 @@ _log = logging.getLogger("tidings_sdk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """How long a client waits: for a socket, for an answer, and at most before the first and the later reconnects."""
 
     open_within_s: float = 10.0
@@ -57,26 +57,26 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialling:
+class DialOptions:
     """How sockets are opened. `proxy` True: as the environment says."""
 
     url: str
     device: str | None
     ssl: tls.SSLContext | None
     proxy: str | Literal[True] | None
-    patience: Patience
+    timeouts: Timeouts
 
 
-class Listener(Protocol):
+class SessionListener(Protocol):
     def device(self) -> str | None: ...
     def epoch(self) -> int | None: ...
     def positions(self) -> Mapping[str, int]: ...
     def welcomed(self, welcome: Welcome) -> None:
-        """May raise `Stopped`: the client does not belong here."""
+        """May raise `ClientStopped`: the client does not belong here."""
 
-    def went_live(self) -> None: ...
+    def on_live(self) -> None: ...
     def pushed(self, body: Body) -> None: ...
-    def state_changed(self, event: StateChanged) -> None: ...
+    def state_changed(self, event: ConnectionStateChanged) -> None: ...
 
 
 class _Ended(Exception):  # noqa: N818 - an outcome, not a mistake
@@ -90,29 +90,29 @@ class _Ended(Exception):  # noqa: N818 - an outcome, not a mistake
 
 @final
 class Session:
-    def __init__(self, dialling: Dialling, credentials: Credentials, listener: Listener) -> None:
+    def __init__(self, dialling: DialOptions, credentials: Credentials, listener: SessionListener) -> None:
         self._dialling = dialling
         self._credentials = credentials
         self._listener = listener
-        patience = dialling.patience
+        patience = dialling.timeouts
         self._backoff = Backoff(random.random, patience.backoff_first_s, patience.backoff_longest_s)
-        self._returning = Returning(credentials, self._backoff)
-        self._connection: Connection | None = None
+        self._returning = ReconnectPolicy(credentials, self._backoff)
+        self._connection: ConnectionProtocol | None = None
         self._waiting: dict[int, asyncio.Future[Body]] = {}
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
         self._moved = asyncio.Event()
-        self._pace = Pace(1, 1, 0)
+        self._token_bucket = TokenBucket(1, 1, 0)
         self._refusal: ErrorBody | None = None
         self._leave_at = self._gone_at = inf
         self._max_in_flight = 1
         self.epoch: int | None = None
 
     async def run(self) -> None:
-        """Until it is cancelled, or `Stopped` says why there is no use in going on."""
+        """Until it is cancelled, or `ClientStopped` says why there is no use in going on."""
         while True:
-            self._tell(StateChanged(State.CONNECTING))
+            self._notify(ConnectionStateChanged(State.CONNECTING))
             wait_s, why = await self._visit()
-            self._tell(StateChanged(State.CLOSED, wait_s, why))
+            self._notify(ConnectionStateChanged(State.CLOSED, wait_s, why))
             await asyncio.sleep(wait_s)
 
     async def let_in(self) -> None:
@@ -122,22 +122,22 @@ class Session:
     async def ask(self, body: Body, *, epoch: int | None = None) -> Body:
         """The answer, which may be an `ErrorBody`. `epoch`: ask only there, for what is said in its sequences."""
         try:
-            async with asyncio.timeout(self._dialling.patience.answer_within_s):
+            async with asyncio.timeout(self._dialling.timeouts.answer_within_s):
                 connection = await self._place()
                 if epoch is not None and epoch != self.epoch:
-                    raise NotAnswered("The installation was restored meanwhile.")
+                    raise RequestTimeout("The installation was restored meanwhile.")
                 return await self._asked(connection, body)
         except TimeoutError:
-            raise NotAnswered("There was no answer in time.") from None
+            raise RequestTimeout("There was no answer in time.") from None
 
-    def say(self, body: Body) -> bool:
+    def send(self, body: Body) -> bool:
         """Without an answer, and only if somebody hears it now."""
-        if not self._is_open() or self._pace.take(self._now()):
+        if not self._is_open() or self._token_bucket.take(self._now()):
             return False
-        self._outgoing.put_nowait(encode(body))
+        self._outgoing.put_nowait(encode_request(body))
         return True
 
-    async def _asked(self, connection: Connection, body: Body) -> Body:
+    async def _asked(self, connection: ConnectionProtocol, body: Body) -> Body:
         request_id, write = connection.ask(body)
         answer: asyncio.Future[Body] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -147,17 +147,17 @@ class Session:
         finally:
             if self._waiting.get(request_id) is answer:
                 del self._waiting[request_id]
-            connection.forget(request_id)
+            connection.drop_request(request_id)
             self._move()
 
-    async def _place(self) -> Connection:
+    async def _place(self) -> ConnectionProtocol:
         """A connection that takes one more request now."""
         while True:
             connection = self._connection
             if connection is None or not self._is_open() or connection.in_flight >= self._max_in_flight:
                 await self._moved.wait()
                 continue
-            wait_s = self._pace.take(self._now())
+            wait_s = self._token_bucket.take(self._now())
             if not wait_s:
                 return connection
             await asyncio.sleep(wait_s)
@@ -180,7 +180,7 @@ class Session:
                 refusal.status_code, refusal.headers, refusal.body, self._now()
             ), str(error)
         except InvalidURI as error:
-            raise Stopped(str(error)) from error
+            raise ClientStopped(str(error)) from error
         except (OSError, EOFError, WebSocketException) as error:
             return self._backoff.wait_s(self._now()), f"{type(error).__name__}: {error}"
 
@@ -194,19 +194,19 @@ class Session:
             raise _Ended(close_codes.NO_CLOSE_FRAME, f"No credential: {error}") from error
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[tuple[ClientConnection, Connection]]:
+    async def _opened(self) -> AsyncIterator[tuple[ClientConnection, ConnectionProtocol]]:
         dial = self._dialling
         async with connect(
             dial.url,
             ssl=dial.ssl,
             proxy=dial.proxy,
-            open_timeout=dial.patience.open_within_s,
+            open_timeout=dial.timeouts.open_within_s,
             ping_interval=None,
             close_timeout=1,
             compression=None,
             max_size=_MAX_FRAME_BYTES,
         ) as socket:
-            connection = self._connection = Connection(self._listener.positions, self._now())
+            connection = self._connection = ConnectionProtocol(self._listener.positions, self._now())
             self._outgoing, self._refusal = asyncio.Queue(), None
             self._leave_at = self._gone_at = inf
             writing = asyncio.create_task(self._write(socket, self._outgoing))
@@ -222,23 +222,23 @@ class Session:
             while True:
                 await socket.send(await outgoing.get(), text=True)
 
-    async def _serve(self, socket: ClientConnection, connection: Connection) -> None:
+    async def _serve(self, socket: ClientConnection, connection: ConnectionProtocol) -> None:
         """Returns when it is time to leave; raises how it ended otherwise."""
         while not self._has_left(connection):
             try:
                 async with asyncio.timeout_at(self._wake_at(connection)):
                     data = await socket.recv(decode=False)
             except TimeoutError:
-                self._do_all(connection.tick(self._now()))
+                self._do_all(connection.on_timer(self._now()))
             except ConnectionClosed as closed:
                 raise self._ended(closed) from None
             else:
                 self._do_all(connection.received(data, self._now()))
 
-    def _wake_at(self, connection: Connection) -> float:
+    def _wake_at(self, connection: ConnectionProtocol) -> float:
         return min(connection.due_at, self._leave_at if self._gone_at == inf else self._gone_at)
 
-    def _has_left(self, connection: Connection) -> bool:
+    def _has_left(self, connection: ConnectionProtocol) -> bool:
         """What is in flight is still answered; then, or a little later, we go."""
         now = self._now()
         if now < self._leave_at:
@@ -255,22 +255,22 @@ class Session:
         match effect:
             case Write(data):
                 self._outgoing.put_nowait(data)
-            case Answered(request_id, body):
+            case ResponseReceived(request_id, body):
                 self._answered(request_id, body)
-            case Pushed(body):
+            case PushReceived(body):
                 self._listener.pushed(body)
-            case LetIn(welcome):
+            case Authenticated(welcome):
                 self._let_in(welcome)
-            case WentLive():
+            case BecameLive():
                 self._backoff.is_live(self._now())
-                self._listener.went_live()
-                self._tell(StateChanged(State.LIVE))
-            case TurnedAway(error):
+                self._listener.on_live()
+                self._notify(ConnectionStateChanged(State.LIVE))
+            case ConnectRefused(error):
                 self._refusal = error
-            case AskedToLeave(retry_after_ms, spread_ms):
+            case ReconnectRequested(retry_after_ms, spread_ms):
                 self._leave_at = self._now() + (retry_after_ms + random.random() * spread_ms) / 1000  # noqa: S311 - spreads load
-                self._tell(StateChanged(State.DRAINING))
-            case GiveUp(why):
+                self._notify(ConnectionStateChanged(State.DRAINING))
+            case Abandon(why):
                 raise _Ended(close_codes.NO_CLOSE_FRAME, why)
 
     def _let_in(self, welcome: Welcome) -> None:
@@ -278,8 +278,8 @@ class Session:
         self._credentials.was_good()
         self.epoch = welcome.epoch
         self._max_in_flight = max(1, welcome.limits.in_flight - 1)
-        self._pace = Pace(welcome.limits.frames_per_s, welcome.limits.burst, self._now())
-        self._tell(StateChanged(State.RESUMING))
+        self._token_bucket = TokenBucket(welcome.limits.frames_per_s, welcome.limits.burst, self._now())
+        self._notify(ConnectionStateChanged(State.RESUMING))
         self._move()
 
     def _answered(self, request_id: int, body: Body) -> None:
@@ -288,26 +288,26 @@ class Session:
             answer.set_result(body)
         self._move()
 
-    def _lost(self, connection: Connection) -> None:
+    def _lost(self, connection: ConnectionProtocol) -> None:
         connection.lost()
         self._connection = None
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(NotAnswered("The connection went away."))
+                answer.set_exception(RequestTimeout("The connection went away."))
 
     def _ended(self, closed: ConnectionClosed) -> _Ended:
         """The server's word counts. Without one: what it refused `connect` with, or just a lost connection."""
         if closed.rcvd is not None:
             return _Ended(closed.rcvd.code, closed.rcvd.reason)
         if self._refusal is not None:
-            return _Ended(close_codes.for_refusal(self._refusal.code), self._refusal.message)
+            return _Ended(close_codes.close_code_for_error(self._refusal.code), self._refusal.message)
         return _Ended(close_codes.NO_CLOSE_FRAME, "The connection was lost.")
 
     def _is_open(self) -> bool:
         return self._connection is not None and self._connection.is_let_in
 
-    def _tell(self, event: StateChanged) -> None:
+    def _notify(self, event: ConnectionStateChanged) -> None:
         self._listener.state_changed(event)
         self._move()
 

@@ -12,23 +12,23 @@ from math import inf
 from typing import final
 
 from tidings_sdk.frames.reading import Entry
-from tidings_sdk.frames.watermarks import Got, Receipts
+from tidings_sdk.frames.watermarks import MemberWatermarks, Receipts
 
 
-class Tick(StrEnum):
+class DeliveryStatus(StrEnum):
     SENT = "sent"
     DELIVERED = "delivered"
     READ = "read"
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class MessageStatus:
     """Of one message: its tick is that of all it was for and who are still there.
 
     `is_counted` False: nobody's watermarks are known here, as in a large chat, or one that is not watched.
     """
 
-    tick: Tick = Tick.SENT
+    status: DeliveryStatus = DeliveryStatus.SENT
     delivered_to: tuple[str, ...] = ()
     read_by: tuple[str, ...] = ()
     is_counted: bool = True
@@ -46,27 +46,31 @@ class _Stay:
 class _Member:
     delivered: int = 0
     read: int = 0
-    stays: list[_Stay] = field(default_factory=list)
+    intervals: list[_Stay] = field(default_factory=list)
 
     @property
     def is_there(self) -> bool:
-        return bool(self.stays) and self.stays[-1].until is None
+        return bool(self.intervals) and self.intervals[-1].until is None
 
     def was_given(self, sequence: int) -> bool:
-        return any(s.since <= sequence and (s.until is None or sequence <= s.until) for s in self.stays)
+        return any(s.since <= sequence and (s.until is None or sequence <= s.until) for s in self.intervals)
 
-    def came(self, since: int) -> bool:
-        if self.is_there and self.stays[-1].since >= since:
+    def on_join(self, since: int) -> bool:
+        if self.is_there and self.intervals[-1].since >= since:
             return False
         if self.is_there:
-            self.stays[-1].until = since
-        self.stays.append(_Stay(since))
+            self.intervals[-1].until = since
+        self.intervals.append(_Stay(since))
         return True
 
-    def left(self, at: float) -> bool:
-        if not self.stays or at < self.stays[-1].since or at >= (self.stays[-1].until or inf) != inf:
+    def on_leave(self, at: float) -> bool:
+        if (
+            not self.intervals
+            or at < self.intervals[-1].since
+            or at >= (self.intervals[-1].until or inf) != inf
+        ):
             return False
-        was_there, self.stays[-1].until = self.is_there, at
+        was_there, self.intervals[-1].until = self.is_there, at
         return was_there
 
     def got(self, delivered: int, read: int) -> bool:
@@ -78,7 +82,7 @@ class _Member:
 
 
 @final
-class ChatTicks:
+class ChatReceipts:
     """Of one chat. Every change says if there was one."""
 
     def __init__(self) -> None:
@@ -90,7 +94,7 @@ class ChatTicks:
         """Who is there now, as far as is known."""
         return tuple(sorted(user for user, member in self._members.items() if member.is_there))
 
-    def heard(self, receipts: Receipts) -> bool:
+    def apply_receipts(self, receipts: Receipts) -> bool:
         if receipts.is_all:
             return self._replace(receipts.members)
         return _some(self._got(each) for each in receipts.members)
@@ -101,35 +105,35 @@ class ChatTicks:
             return False
         match entry.kind:
             case "join" | "create":
-                return _some(self._of(user).came(entry.sequence) for user in entry.users)
+                return _some(self._of(user).on_join(entry.sequence) for user in entry.users)
             case "leave":
                 gone = entry.users or (entry.by,)
-                return _some(self._of(user).left(entry.sequence) for user in gone)
+                return _some(self._of(user).on_leave(entry.sequence) for user in gone)
             case "message":
                 return self._of(entry.by).got(entry.sequence, entry.sequence)
         return False
 
-    def status(self, sequence: int, sender: str) -> Status:
+    def status(self, sequence: int, sender: str) -> MessageStatus:
         if not self._is_counted:
-            return Status(is_counted=False)
+            return MessageStatus(is_counted=False)
         given = {u: m for u, m in self._members.items() if u != sender and m.was_given(sequence)}
-        return Status(
-            tick=_tick(sequence, [member for member in given.values() if member.is_there]),
+        return MessageStatus(
+            status=_tick(sequence, [member for member in given.values() if member.is_there]),
             delivered_to=_names(given, lambda member: member.delivered >= sequence),
             read_by=_names(given, lambda member: member.read >= sequence),
         )
 
-    def _replace(self, told: Sequence[Got]) -> bool:
+    def _replace(self, told: Sequence[MemberWatermarks]) -> bool:
         """Who is not among them is not a member now. Marks do not go back: a list may be late."""
         there = {each.user for each in told}
-        gone = _some(member.left(inf) for user, member in self._members.items() if user not in there)
+        gone = _some(member.on_leave(inf) for user, member in self._members.items() if user not in there)
         changed = _some(self._got(each, is_there=True) for each in told)
         was_counted, self._is_counted = self._is_counted, True
         return changed or gone or not was_counted
 
-    def _got(self, told: Got, *, is_there: bool = False) -> bool:
+    def _got(self, told: MemberWatermarks, *, is_there: bool = False) -> bool:
         member = self._of(told.user)
-        came = (is_there or told.since is not None) and member.came(told.since or 0)
+        came = (is_there or told.since is not None) and member.on_join(told.since or 0)
         return member.got(told.delivered or 0, told.read or 0) or came
 
     def _of(self, user: str) -> _Member:
@@ -141,10 +145,12 @@ def _some(changes: Iterable[bool]) -> bool:
     return True in list(changes)
 
 
-def _tick(sequence: int, staying: Sequence[_Member]) -> Tick:
+def _tick(sequence: int, staying: Sequence[_Member]) -> DeliveryStatus:
     if not staying or min(member.delivered for member in staying) < sequence:
-        return Tick.SENT
-    return Tick.DELIVERED if min(member.read for member in staying) < sequence else Tick.READ
+        return DeliveryStatus.SENT
+    return (
+        DeliveryStatus.DELIVERED if min(member.read for member in staying) < sequence else DeliveryStatus.READ
+    )
 
 
 def _names(given: dict[str, _Member], holds: Callable[[_Member], bool]) -> tuple[str, ...]:
@@ -152,16 +158,16 @@ def _names(given: dict[str, _Member], holds: Callable[[_Member], bool]) -> tuple
 
 
 @final
-class Ticks:
+class ReceiptTracker:
     """Of all chats that are watched."""
 
     def __init__(self) -> None:
-        self._chats: dict[str, ChatTicks] = {}
+        self._chats: dict[str, ChatReceipts] = {}
 
-    def of(self, chat: str) -> ChatTicks:
-        return self._chats.setdefault(chat, ChatTicks())
+    def of(self, chat: str) -> ChatReceipts:
+        return self._chats.setdefault(chat, ChatReceipts())
 
-    def forget(self, chat: str | None = None) -> None:
+    def clear(self, chat: str | None = None) -> None:
         """One chat, or all: sequences of another epoch mean other entries."""
         if chat is None:
             self._chats.clear()

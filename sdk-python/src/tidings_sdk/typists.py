@@ -7,12 +7,12 @@ from math import inf
 from typing import Final, final
 
 ENDS_AFTER_S: Final = 6.0
-TELL_EVERY_S: Final = 3.5
+TYPING_EVERY_S: Final = 3.5
 """The server passes on one in three seconds; what comes sooner is lost on it."""
 
 
 @final
-class Typists:
+class TypingUsers:
     """Others. Changes say if there was one."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Typists:
     def of(self, chat: str) -> tuple[str, ...]:
         return tuple(sorted(user for where, user in self._until if where == chat))
 
-    def heard(self, chat: str, user: str, now: float) -> bool:
+    def on_typing(self, chat: str, user: str, now: float) -> bool:
         is_new = (chat, user) not in self._until
         self._until[chat, user] = now + ENDS_AFTER_S
         return is_new
@@ -37,7 +37,7 @@ class Typists:
             del self._until[key]
         return {chat for chat, _ in over}
 
-    def forget(self) -> set[str]:
+    def clear(self) -> set[str]:
         return self.end_those_due(inf)
 
     @property
@@ -46,7 +46,7 @@ class Typists:
 
 
 @final
-class OwnTyping:
+class TypingSender:
     """May be asked at every key; says what is to be told: that it begins (True), that it ends (False), or nothing."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class OwnTyping:
 
     def begins(self, chat: str, now: float) -> tuple[bool, ...]:
         """Soon after a message the server would take it for the same typing, which it does not pass on so soon."""
-        is_soon = now - self._told_at.get(chat, -inf) < TELL_EVERY_S
+        is_soon = now - self._told_at.get(chat, -inf) < TYPING_EVERY_S
         if is_soon and chat not in self._sent:
             return ()
         self._told_at[chat] = now

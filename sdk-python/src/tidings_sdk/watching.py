@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Final, final
 
 from tidings_sdk.backoff import Backoff
-from tidings_sdk.errors import NotAnswered
+from tidings_sdk.errors import RequestTimeout
 from tidings_sdk.frames.shape import ErrorBody
 from tidings_sdk.frames.signs import Subscribe, Unsubscribe
-from tidings_sdk.lanes import Asking
+from tidings_sdk.lanes import RequestSender
 
 MAX_SUBSCRIPTIONS: Final = 100
 """In a frame."""
@@ -22,16 +22,16 @@ type _Part = Subscribe | Unsubscribe
 
 
 @final
-class Watching:
-    """A subscription is of a connection: `went_live` begins anew, whatever was told before."""
+class Subscriptions:
+    """A subscription is of a connection: `on_live` begins anew, whatever was told before."""
 
-    def __init__(self, asking: Asking, start: Callable[..., object]) -> None:
+    def __init__(self, asking: RequestSender, start: Callable[..., object]) -> None:
         self._asking = asking
         self._start = start
         self._chats: dict[str, None] = {}
         self._users: dict[str, None] = {}
-        self._told_chats: set[str] = set()
-        self._told_users: set[str] = set()
+        self._subscribed_chats: set[str] = set()
+        self._subscribed_users: set[str] = set()
         self._is_live = self._is_running = False
         self._lives = 0
         self._most = MAX_SUBSCRIPTIONS
@@ -50,15 +50,15 @@ class Watching:
     def is_watched(self, chat: str) -> bool:
         return chat in self._chats
 
-    def went_live(self) -> None:
+    def on_live(self) -> None:
         """Also after a `resume` on the same connection: signs may have been missed like everything else."""
         self._is_live, self._most = True, MAX_SUBSCRIPTIONS
         self._lives += 1
-        self._told_chats.clear()
-        self._told_users.clear()
+        self._subscribed_chats.clear()
+        self._subscribed_users.clear()
         self._wake()
 
-    def went_away(self) -> None:
+    def on_disconnected(self) -> None:
         self._is_live = False
 
     def _wake(self) -> None:
@@ -70,15 +70,15 @@ class Watching:
         backoff = Backoff(random.random)
         try:
             while self._is_live and (part := self._next()) is not None:
-                await self._tell(part, backoff)
+                await self._send_subscriptions(part, backoff)
         finally:
             self._is_running = False
 
-    async def _tell(self, part: _Part, backoff: Backoff) -> None:
+    async def _send_subscriptions(self, part: _Part, backoff: Backoff) -> None:
         life = self._lives
         try:
             answer = await self._asking.ask(part)
-        except NotAnswered:
+        except RequestTimeout:
             # most likely the connection is gone; if it is not, it is asked again
             answer = ErrorBody(code="not_answered", message="", retryable=True)
         if life != self._lives:
@@ -91,22 +91,22 @@ class Watching:
             self._refused(part, answer)
 
     def _next(self) -> _Part | None:
-        chats = tuple(islice((c for c in self._chats if c not in self._told_chats), self._most))
+        chats = tuple(islice((c for c in self._chats if c not in self._subscribed_chats), self._most))
         room = self._most if self._most > 1 else 1 - len(chats)
-        users = tuple(islice((u for u in self._users if u not in self._told_users), room))
+        users = tuple(islice((u for u in self._users if u not in self._subscribed_users), room))
         if chats or users:
             return Subscribe(chats=chats, users=users)
-        chats = tuple(islice(self._told_chats - self._chats.keys(), self._most))
-        users = tuple(islice(self._told_users - self._users.keys(), self._most))
+        chats = tuple(islice(self._subscribed_chats - self._chats.keys(), self._most))
+        users = tuple(islice(self._subscribed_users - self._users.keys(), self._most))
         return Unsubscribe(chats=chats, users=users) if chats or users else None
 
     def _done(self, part: _Part) -> None:
         if isinstance(part, Subscribe):
-            self._told_chats.update(part.chats)
-            self._told_users.update(part.users)
+            self._subscribed_chats.update(part.chats)
+            self._subscribed_users.update(part.users)
         else:
-            self._told_chats.difference_update(part.chats)
-            self._told_users.difference_update(part.users)
+            self._subscribed_chats.difference_update(part.chats)
+            self._subscribed_users.difference_update(part.users)
 
     def _refused(self, part: _Part, error: ErrorBody) -> None:
         """One name that is refused must not cost the others theirs: they go one by one from here on."""

@@ -9,7 +9,7 @@ from architecture.dynamo_calls import CONSTANTS, breaches, used_patterns
 from tidings.platform.dynamo.access import Consistency, Operation
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.patterns import PATTERNS, REGISTRY
-from tidings.tables.patterns.forms import Pattern, Role
+from tidings.tables.patterns.forms import Pattern, PatternRole
 from tidings.tables.patterns.replaced import REPLACEMENTS
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidings"
@@ -17,7 +17,7 @@ CLIENT = SOURCE / "platform" / "dynamo"
 NOT_YET_USED = set((Path(__file__).parent / "not_yet_used.txt").read_text().split())
 
 READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS}
-DECIDING = {Role.AUTHORISES, Role.DELIVERS}
+DECIDING = {PatternRole.AUTHORISES, PatternRole.DELIVERS}
 EVENTUAL_ON_PURPOSE = {
     "sessions.validate": "the token is verified already; a revocation shows within a second, and rotation is "
     "a conditional write",

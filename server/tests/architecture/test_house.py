@@ -13,7 +13,7 @@ from architecture import sdk_reference
 import tidings_sdk
 from tidings.api.error_pages import SOURCE as ERRORS
 from tidings.kernel.errors import Code
-from tidings.run.cli import COMMANDS, brought
+from tidings.run.cli import COMMANDS, plugin_commands
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "server" / "src" / "tidings"
@@ -123,7 +123,7 @@ def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> N
 
 def test_every_command_is_in_the_reference() -> None:
     text = (ROOT / "docs/reference/commands.md").read_text()
-    assert all(f"## tidings {name}" in text for name in {*COMMANDS, *brought()})
+    assert all(f"## tidings {name}" in text for name in {*COMMANDS, *plugin_commands()})
 
 
 def test_every_dependency_is_explained() -> None:

@@ -12,6 +12,7 @@ NOT_SUBJECTS = {"kernel", "wire", "platform", "tables", "topics", "engines", "ap
 EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
 ADAPTERS = {"store", "directory", "control", "jwks_http", "kms_aws", "kms_file", "sms_console", "sms_sns"}
+SHARED_ROLES = {"model", "ports"}
 FRAMEWORKS = {"fastapi": {"tidings.api"}, "starlette": {"tidings.api"}, "pydantic": {"tidings.api"}}
 SOCKETS = {"aiofastnet", "picows", "websockets"}
 SOCKET_FILES = {"tidings.gateway.socket.by_picows", "tidings.gateway.socket.by_websockets"}
@@ -46,8 +47,13 @@ def _broken_inside(importer: str, imported: str) -> str | None:
         return "5. edges never import adapters or platform"
     if _is_subject(folder) and target == "platform" and not _is_adapter(importer):
         return "3. adapters alone touch platform"
-    if _is_subject(folder) and _is_subject(target) and target != folder and _role(imported) != "model":
-        return "4. of another subject only its model"
+    if (
+        _is_subject(folder)
+        and _is_subject(target)
+        and target != folder
+        and _role(imported) not in SHARED_ROLES
+    ):
+        return "4. of another subject only its model and ports"
     return None
 
 

@@ -3,12 +3,12 @@
 import pytest
 from architecture import first_data_model as asked
 
-from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, Source, alarms
+from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.diff import show_keys
 from tidings.tables.items import chat, inbox
 from tidings.tables.keys import KeyTemplate
-from tidings.tables.model import Backup, Index, StreamView, Table, Units
+from tidings.tables.model import Backup, CapacityUnits, Index, StreamView, Table
 
 FIRST_TABLES = set(asked.KEYS)
 ADDED_TABLES = {"pending_queue", "tenants", "leases", "inbox"}
@@ -152,13 +152,13 @@ def test_only_the_log_has_a_stream_of_its_own() -> None:
 
 
 def by_metric(table: Table) -> dict[str, Alarm]:
-    return {alarm.metric: alarm for alarm in alarms(table)}
+    return {alarm.metric: alarm for alarm in table_alarms(table)}
 
 
 @every_table
 def test_every_table_has_alarms(table: Table) -> None:
     found = by_metric(table)
-    units = table.units or Units(40_000, 40_000)
+    units = table.units or CapacityUnits(40_000, 40_000)
     assert found["ConsumedReadCapacityUnits"].threshold == pytest.approx(0.8 * units.read * PERIOD_S)
     assert found["ConsumedWriteCapacityUnits"].threshold == pytest.approx(0.8 * units.write * PERIOD_S)
     assert found["ReadThrottleEvents"].threshold == found["WriteThrottleEvents"].threshold == 0
@@ -170,7 +170,9 @@ def test_every_table_has_alarms(table: Table) -> None:
 def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Table) -> None:
     """item_collection_bounded: `unit/tables/test_collections.py` holds the sizes."""
     measured = {item.growth.measured_by for item in table.items if item.growth.most is None}
-    watched = {alarm.metric: alarm.threshold for alarm in alarms(table) if alarm.source is Source.TIDINGS}
+    watched = {
+        alarm.metric: alarm.threshold for alarm in table_alarms(table) if alarm.source is AlarmSource.TIDINGS
+    }
     assert watched == dict.fromkeys(measured, 8 * 1024**3)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from contract.telemetry.running import eventually
 from e2e.conftest import Answer, Api
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
 from tidings.platform.dynamo.access import Operation
 from tidings.tables.patterns import REGISTRY
@@ -26,13 +26,13 @@ _CACHED = ("tenants.", "leases.")
 READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 
 
-def booked(api: Api) -> Counter[str]:
+def recorded_cost(api: Api) -> Counter[str]:
     page = api.get("/metrics")[1]
     calls = {name: int(float(value)) for name, value in _CALLS.findall(page)}
     return Counter({name: n for name, n in calls.items() if not name.startswith(_CACHED)})
 
 
-def documented(method: str, path: str) -> set[str]:
+def documented_cost(method: str, path: str) -> set[str]:
     """The access patterns that the route says it can touch."""
     for template, methods in _PATHS.items():
         if method.lower() in methods and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
@@ -41,11 +41,11 @@ def documented(method: str, path: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class CostRecorder:
     """People of one test, who meet nobody else's."""
 
     api: Api
-    mark: str = field(default_factory=lambda: Space().mark)
+    mark: str = field(default_factory=lambda: Namespace().mark)
 
     def name(self, who: str) -> str:
         return f"{who}-{self.mark}"
@@ -55,9 +55,9 @@ class Crew:
 
     def read(self, who: str, path: str) -> tuple[Any, dict[str, int]]:
         """An answer, and the calls that it took: by key or by range, and none that the route does not name."""
-        before = booked(self.api)
+        before = recorded_cost(self.api)
         answer = self._good(self.api.ask("GET", path, user=self.name(who)))
-        calls = booked(self.api) - before
+        calls = recorded_cost(self.api) - before
         self._hold("GET", path.partition("?")[0], calls)
         others = {name: REGISTRY[name].operation for name in calls if REGISTRY[name].operation not in READS}
         assert not others, f"reading {path} took {others}"
@@ -65,15 +65,15 @@ class Crew:
 
     def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
         """The same for a change. What follows its answer is another process's."""
-        before = booked(self.api)
+        before = recorded_cost(self.api)
         answer = self._good(self.api.ask(method, path, body, self.name(who)))
-        calls = dict(booked(self.api) - before)
+        calls = dict(recorded_cost(self.api) - before)
         self._hold(method, path, calls)
         return answer, calls
 
     @staticmethod
     def _hold(method: str, path: str, calls: Mapping[str, int]) -> None:
-        unnamed = calls.keys() - documented(method, path)
+        unnamed = calls.keys() - documented_cost(method, path)
         assert not unnamed, f"{method} {path} touches {unnamed}, which its description does not name"
 
     @staticmethod
@@ -87,7 +87,7 @@ class Crew:
         return made
 
     def group(self, name: str, owner: str, *others: str) -> str:
-        body = {"name": name, "members": list(map(self.name, others)), "client_message_id": Space().mark}
+        body = {"name": name, "members": list(map(self.name, others)), "client_message_id": Namespace().mark}
         made: str = self.ok(owner, "POST", "/v1/groups", body)["id"]
         self.settle(made, 1, owner, *others)
         return made
@@ -96,7 +96,7 @@ class Crew:
         """The last sequence."""
         sent = {"sequence": 0}
         for text in texts:
-            body = {"text": text, "client_message_id": Space().mark, **more}
+            body = {"text": text, "client_message_id": Namespace().mark, **more}
             sent = self.ok(who, "POST", f"/v1/chats/{chat}/messages", body)
         return int(sent["sequence"])
 

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import pytest
 from contract.telemetry.running import Running
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
 
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 from tidings.tenants.model import TenantSettings
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 _COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
@@ -85,12 +85,12 @@ type Start = Callable[..., Api]
 
 
 @pytest.fixture
-def environment(tables_local: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
+def environment(tables_local: Tables, valkey: str, kafka: str, space: Namespace) -> dict[str, str]:
     make_topics(kafka, space)
     return enough(tables_local, valkey, kafka, space)
 
 
-def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, str]:
+def enough(tables: Tables, valkey: str, kafka: str, space: Namespace) -> dict[str, str]:
     """Enough settings to serve."""
     return {
         "TIDINGS_INSTALLATION": "development",
@@ -109,12 +109,12 @@ def enough(tables: Tables, valkey: str, kafka: str, space: Space) -> dict[str, s
 
 
 @pytest.fixture
-def bearer(tables_local: Tables, space: Space, tmp_path: Path) -> str:
+def bearer(tables_local: Tables, space: Namespace, tmp_path: Path) -> str:
     return make_tenant(tables_local, space, tmp_path)
 
 
 def make_tenant(
-    tables: Tables, space: Space, directory: Path, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)
+    tables: Tables, space: Namespace, directory: Path, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)
 ) -> str:
     """A tenant's API key; without `scopes` one that may act as any user of it."""
 
@@ -122,13 +122,13 @@ def make_tenant(
         clock, tenant = SystemClock(), TenantId(space.tenant)
         async with open_client(tables.url, REGION, tables.prefix) as client:
             rows = file_rows(client, directory)
-            await Tenants(DynamoTenantStore(client, rows), clock).create(
+            await TenantService(DynamoTenantStore(client, rows), clock).create(
                 tenant,
                 TenantSettings(
                     name="Acme", has_phone_login=True, phone_prefixes=("+4",), has_phone_search=True
                 ),
             )
-            keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
+            keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
             issued = await keys.issue(tenant, "tests", list(scopes))
         return issued.text.reveal()
 
@@ -167,7 +167,7 @@ def served(
     tables_local: Tables, valkey: str, kafka: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Api]:
     """One process of each kind for all tests of a file, without limits; tests bring people and chats of their own."""
-    space = Space()
+    space = Namespace()
     make_topics(kafka, space)
     unlimited = {f"TIDINGS_LIMITS_{whom}_BURST": "1000000" for whom in ("TENANT", "USER", "ADDRESS")}
     environment = enough(tables_local, valkey, kafka, space) | unlimited

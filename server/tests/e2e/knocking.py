@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import schemathesis
-from e2e.town import FOR_BROADCASTS, FOR_NOTICES, Town
+from e2e.town import FOR_BROADCASTS, FOR_NOTIFICATIONS, SeededTenant
 from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure
@@ -81,7 +81,7 @@ class Findings:
         return sorted(name for name, seen in self.answers.items() if not any(200 <= s < 300 for s in seen))
 
 
-def described(document: dict[str, Any], town: Town) -> dict[str, Any]:
+def described(document: dict[str, Any], town: SeededTenant) -> dict[str, Any]:
     made = copy.deepcopy(document)
     for methods in made["paths"].values():
         for operation in methods.values():
@@ -89,7 +89,7 @@ def described(document: dict[str, Any], town: Town) -> dict[str, Any]:
     return made
 
 
-def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], town: Town) -> None:
+def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], town: SeededTenant) -> None:
     name = operation["operationId"]
     values = {"Tidings-User": ["anna"], **town.values.get(name, {})}
     for parameter in operation.get("parameters", ()):
@@ -117,7 +117,7 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
     )
 
 
-def knock(document: dict[str, Any], url: str, town: Town, examples: int) -> Findings:
+def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, examples: int) -> Findings:
     """Examples of the description, each bound of each field, and `examples` by chance per operation."""
     schema = schemathesis.openapi.from_dict(described(document, town), config=_config(url, town, examples))
     findings = Findings()
@@ -201,7 +201,7 @@ def _faults(event: object) -> Iterator[str]:
                 yield f"{event.label} {check.name}: {shown.failure.message} | {shown.code_sample} | {body!r}"
 
 
-def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
+def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "change_user", "list_user_sessions", "end_user_sessions"]
     as_server += ["list_directory", "suspend_user", "unsuspend_user"]
     return SchemathesisConfig.from_dict(
@@ -224,7 +224,7 @@ def _config(url: str, town: Town, examples: int) -> SchemathesisConfig:
                     "headers": {"Authorization": f"Bearer {town.bearers.leaver}"},
                 },
                 {
-                    "include-operation-id": [*FOR_NOTICES, *FOR_BROADCASTS],
+                    "include-operation-id": [*FOR_NOTIFICATIONS, *FOR_BROADCASTS],
                     "headers": {"Authorization": f"Bearer {town.bearers.notices}"},
                 },
             ],

@@ -18,7 +18,7 @@ READS = re.compile(r"^(grep|cat|curl|anna|ben|cleo) (?!.*(-X|--json|>|\| tee))")
 
 
 @dataclass(slots=True)
-class Step:
+class DocStep:
     """A block of commands, and what the page shows below it."""
 
     title: str
@@ -31,20 +31,20 @@ class Step:
         return all(READS.match(line) for line in self.commands.splitlines())
 
 
-def steps(page: str) -> list[Step]:
-    found: list[Step] = []
+def steps(page: str) -> list[DocStep]:
+    found: list[DocStep] = []
     title = ""
     for language, text, heading in _FENCE.findall(page):
         if heading:
             title = heading
         elif language == "sh":
-            found.append(Step(title, text))
+            found.append(DocStep(title, text))
         else:
             found[-1].shown.append((language, text))
     return found
 
 
-def differences(step: Step, output: str) -> list[str]:
+def differences(step: DocStep, output: str) -> list[str]:
     """What is not as shown; nothing, if the page tells the truth."""
     documents = list(_documents(output))
     shown = [json.loads(text) for language, text in step.shown if language == "json"]

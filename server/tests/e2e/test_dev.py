@@ -21,7 +21,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.terminal import Terminal
 
-from tidings.engines.ports import is_free
+from tidings.engines.ports import is_port_free
 from tidings.run.cli.run import group
 from tidings.run.dev.code import SOURCE
 
@@ -183,7 +183,7 @@ def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> Non
     first.wait_for(r"gateway died \(SIGKILL\): starting it again")
     first.wait_for("process started", starts + 1)
     assert process_of(first, "gateway") != before
-    assert not is_free(ports_of(desk)[1])
+    assert not is_port_free(ports_of(desk)[1])
 
 
 def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
@@ -205,7 +205,7 @@ def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: T
     assert said.count("process stopped  exit_code=0") == len(KINDS)
     assert said.rindex("process stopped") < said.index("stopped: dynamo, valkey, kafka-1")
     assert [each for each in started if each.is_running()] == []
-    assert [port for port in ports if not is_free(port)] == []
+    assert [port for port in ports if not is_port_free(port)] == []
     assert not (desk.directory / ".tidings/dev/client.json").exists()
 
 

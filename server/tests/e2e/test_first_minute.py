@@ -23,13 +23,13 @@ from e2e.terminal import Terminal
 
 from tidings_sdk import (
     Client,
+    ConnectionStateChanged,
+    DeliveryStatus,
     MessageAdded,
-    Presence,
+    PresenceChanged,
     ReadElsewhere,
+    ReceiptsChanged,
     State,
-    StateChanged,
-    Tick,
-    TicksChanged,
     TypingChanged,
 )
 
@@ -165,10 +165,10 @@ async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk)
     group = desk.client["chats"]["group"]
     async with desk.device("anna") as phone, desk.device("anna") as laptop, desk.device("cleo") as cleo:
         for each in (phone, laptop, cleo):
-            await first(each, StateChanged, lambda event: event.state is State.LIVE)
+            await first(each, ConnectionStateChanged, lambda event: event.state is State.LIVE)
         cleo.chat(group).watch()
         cleo.watch("anna")
-        assert (await first(cleo, Presence)).status == "online"
+        assert (await first(cleo, PresenceChanged)).status == "online"
         sent = await cleo.chat(group).send("Cake is ready.")
         for each in (phone, laptop):
             added = await first(each, MessageAdded, lambda event: event.entry.text == "Cake is ready.")
@@ -177,8 +177,10 @@ async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk)
         await laptop.chat(group).read(sent.sequence)
         assert await first(phone, ReadElsewhere) == ReadElsewhere(group, sent.sequence)
         assert [row.unread for row in phone.chats() if row.chat == group] == [0]
-        await first(cleo, TicksChanged, lambda _: "anna" in cleo.chat(group).status(sent.sequence).read_by)
-        assert cleo.chat(group).status(sent.sequence).tick is not Tick.READ, "ben has not looked there"
+        await first(cleo, ReceiptsChanged, lambda _: "anna" in cleo.chat(group).status(sent.sequence).read_by)
+        assert cleo.chat(group).status(sent.sequence).status is not DeliveryStatus.READ, (
+            "ben has not looked there"
+        )
         phone.chat(group).typing()
         assert (await first(cleo, TypingChanged)).users == ("anna",)
         phone.chat(group).typing(is_typing=False)

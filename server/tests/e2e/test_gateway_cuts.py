@@ -5,8 +5,8 @@ from itertools import cycle
 from typing import Any
 
 from faults.proxy import Direction, Freeze, TcpProxy
-from fixtures.cutting import cut_before, cutting
-from fixtures.gateway import Device, House
+from fixtures.cutting import connection_cutter, cut_before
+from fixtures.gateway import GatewayProcess, SocketDevice
 from fixtures.loops import until
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
@@ -17,9 +17,9 @@ _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 class Sender:
     """Keeps key and `after` of a message from its first try on, and goes to the next gateway when it is cut off."""
 
-    def __init__(self, house: House, user: str, ports: list[int]) -> None:
+    def __init__(self, house: GatewayProcess, user: str, ports: list[int]) -> None:
         self._house, self._user, self._ports = house, user, cycle(ports)
-        self._device: Device | None = None
+        self._device: SocketDevice | None = None
         self._held = 1
         self.tries = self.repeats = 0
 
@@ -41,9 +41,9 @@ class Sender:
             except _LOST:
                 self._device = None
 
-    async def _connected(self) -> Device:
+    async def _connected(self) -> SocketDevice:
         if self._device is None:
-            device = await Device.open(next(self._ports))
+            device = await SocketDevice.open(next(self._ports))
             assert "user" in await device.connect(self._house.token(self._user), device=self._user)
             self._device = device
         return self._device
@@ -58,14 +58,14 @@ class Sender:
             await self._device.close()
 
 
-async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(house: House) -> None:
+async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(house: GatewayProcess) -> None:
     await house.found()
     one, two = house.start(), house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
     chat = (await house.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
         anna = Sender(house, "anna", [first.port, second.port])
         ben = Sender(house, "ben", [second.port, first.port])
-        async with cutting(first, second) as cuts:
+        async with connection_cutter(first, second) as cuts:
             await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
         seen = [await sender.history(chat) for sender in (anna, ben)]
         await asyncio.gather(anna.close(), ben.close())
@@ -84,7 +84,9 @@ async def _all(sender: Sender, chat: str, name: str, cuts: list[int]) -> None:
         await sender.send(chat, f"{name}-{n:03}")
 
 
-async def test_a_send_whose_answer_is_lost_is_found_by_its_repeat_at_another_gateway(house: House) -> None:
+async def test_a_send_whose_answer_is_lost_is_found_by_its_repeat_at_another_gateway(
+    house: GatewayProcess,
+) -> None:
     await house.found()
     one, two = house.start(), house.start()
     chat = (await house.direct("anna", "ben")).chat

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import trustme
 from contract.gateway.raw_client import RawClient, request
-from fixtures.gateway import Gateway, House
+from fixtures.gateway import GatewayProcess, RunningGateway
 from fixtures.loops import until
 from load.crowd import connect_frame
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 
 PAGE = "Origin: https://app.example"
 
@@ -30,10 +30,10 @@ def trust(authority: trustme.CA) -> ssl.SSLContext:
 
 @pytest.fixture(params=["picows", "websockets"])
 def gateway(
-    house: House, request: pytest.FixtureRequest, authority: trustme.CA, tmp_path: Path
-) -> tuple[House, Gateway]:
+    house: GatewayProcess, request: pytest.FixtureRequest, authority: trustme.CA, tmp_path: Path
+) -> tuple[GatewayProcess, RunningGateway]:
     issued, library = authority.issue_cert("localhost"), request.param
-    name: LibraryName = library
+    name: BackendName = library
     chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
     chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
     issued.private_key_pem.write_to_path(str(key))
@@ -48,7 +48,7 @@ def gateway(
 
 
 async def test_a_page_of_the_list_is_served_over_tls(
-    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+    gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     house, started = gateway
     await house.found()
@@ -61,7 +61,7 @@ async def test_a_page_of_the_list_is_served_over_tls(
 
 
 async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
-    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+    gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     _, started = gateway
     others = ["https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"]
@@ -75,7 +75,7 @@ async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
 
 
 async def test_without_tls_and_without_trust_nobody_gets_to_the_request(
-    gateway: tuple[House, Gateway], trust: ssl.SSLContext
+    gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     _, started = gateway
     async with await RawClient.connect(started.socket_port) as client:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 
 _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()"]
 
 
-def test_a_run_against_a_good_installation_finds_nothing_broken(city: City, tmp_path: Path) -> None:
+def test_a_run_against_a_good_installation_finds_nothing_broken(
+    city: InstallationProcesses, tmp_path: Path
+) -> None:
     one, two, _, _, api = city.ready("gateway", "gateway", "delivery", "relay", "api", TESTING_PAUSE_AT="")
     key, report = tmp_path / "key.json", tmp_path / "report"
     key.write_text(json.dumps(city.private))

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fixtures.city import Balancer, City, CityProcess
+from fixtures.city import Balancer, InstallationProcess, InstallationProcesses
 
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.kernel.clock import SystemClock
-from tidings_harness.notices.checking import Rule, Verdict, check
-from tidings_harness.notices.history import load as load_history
+from tidings_harness.notices.checking import InboxRule, InboxVerdict, check_inboxes
+from tidings_harness.notices.history import load_journal as load_history
 from tidings_harness.notices.report import as_page
-from tidings_harness.notices.workload import NoticeLoad, NoticeRun
-from tidings_harness.workload.site import Site, signer
+from tidings_harness.notices.workload import NotificationLoad, NotificationRun
+from tidings_harness.workload.site import TargetInstallation, signer
 
 pytestmark = pytest.mark.deadline(900.0)
 LONG_S = 120.0
@@ -26,28 +26,28 @@ LONG_S = 120.0
 
 @asynccontextmanager
 async def run_on(
-    city: City,
+    city: InstallationProcesses,
     balancer: Balancer,
-    apis: list[CityProcess],
+    apis: list[InstallationProcess],
     directory: Path,
     *,
     users: int = 8,
-    readers: tuple[CityProcess, ...] = (),
+    readers: tuple[InstallationProcess, ...] = (),
     expiring: float = 0.2,
     ramping: float = 0.15,
-) -> AsyncIterator[NoticeRun]:
+) -> AsyncIterator[NotificationRun]:
     async with city.stage() as stage:
-        keys = ApiKeys(DynamoApiKeyStore(stage.client, stage.authentic), SystemClock())
-        issued = await keys.issue(stage.tenant, "harness", [Scope.NOTICES])
+        keys = ApiKeyService(DynamoApiKeyStore(stage.client, stage.authentic), SystemClock())
+        issued = await keys.issue(stage.tenant, "harness", [Scope.NOTIFICATIONS])
     addresses = [f"http://127.0.0.1:{each.socket_port}" for each in apis]
     socket = f"ws://127.0.0.1:{balancer.port}/v1/socket"
-    site = Site(
+    site = TargetInstallation(
         api=addresses[0],
         sockets=[socket],
         steady_socket=socket,
         token=signer(city.space.tenant, city.private),
     )
-    wanted = NoticeLoad(
+    wanted = NotificationLoad(
         site=site,
         apis=addresses,
         read_apis=tuple(f"http://127.0.0.1:{each.socket_port}" for each in readers),
@@ -56,16 +56,16 @@ async def run_on(
         expiring=expiring,
         ramping=ramping,
     )
-    async with NoticeRun(wanted, directory) as run:
+    async with NotificationRun(wanted, directory) as run:
         yield run
 
 
-def verdict_of(directory: Path) -> Verdict:
-    return check(load_history(directory))
+def verdict_of(directory: Path) -> InboxVerdict:
+    return check_inboxes(load_history(directory))
 
 
 async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at_once(
-    city: City, tmp_path: Path
+    city: InstallationProcesses, tmp_path: Path
 ) -> None:
     one, two, api, other, worker = city.ready(
         "gateway", "gateway", "api", "api", "notices", NOTICES_BROADCAST_SPREAD_S="1", TESTING_PAUSE_AT=""
@@ -92,26 +92,28 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
             run.journal.step("FLUSHALL")
             await asyncio.to_thread(city.flush_redis)
             await run.sent_more(20, LONG_S)
-            await run.settle(LONG_S)
+            await run.wait_until_idle(LONG_S)
     verdict = verdict_of(tmp_path)
     assert verdict.is_good, as_page(verdict)
-    assert min(verdict.acked, verdict.looks, verdict.told, verdict.marks) > 20
+    assert min(verdict.acked, verdict.reads, verdict.pushes, verdict.marks) > 20
     assert verdict.redactions > 0
 
 
 BREAKING = {
-    "follows_slowly": Rule.THERE,
-    "forgets_redactions": Rule.COUNTS,
-    "ignores_segments": Rule.NOTHING_ELSE,
-    "keeps_what_expired": Rule.EXPIRED,
-    "stops_ramps_at_their_first_step": Rule.RAMPS,
-    "marks_all_but_the_last": Rule.MARKS,
-    "counts_one_broadcast_more": Rule.COUNTS,
+    "follows_slowly": InboxRule.THERE,
+    "forgets_redactions": InboxRule.COUNTS,
+    "ignores_segments": InboxRule.NOTHING_ELSE,
+    "keeps_what_expired": InboxRule.EXPIRED,
+    "stops_ramps_at_their_first_step": InboxRule.RAMPS,
+    "marks_all_but_the_last": InboxRule.MARKS,
+    "counts_one_broadcast_more": InboxRule.COUNTS,
 }
 
 
 @pytest.mark.parametrize("mutant", BREAKING)
-async def test_a_server_that_breaks_a_rule_is_caught(city: City, tmp_path: Path, mutant: str) -> None:
+async def test_a_server_that_breaks_a_rule_is_caught(
+    city: InstallationProcesses, tmp_path: Path, mutant: str
+) -> None:
     """One edge is only read from: nothing that passes through it moves its copy of the log. Of what a mutant breaks there
     is so much that chance does not let it pass.
     """
@@ -133,5 +135,5 @@ async def test_a_server_that_breaks_a_rule_is_caught(city: City, tmp_path: Path,
             for each in run.readers:
                 each.marks_all = 0.1 if "marks" in mutant else 0.0
             await run.sent_more(40, LONG_S)
-            await run.settle(10)
+            await run.wait_until_idle(10)
     assert BREAKING[mutant] in verdict_of(tmp_path).broken

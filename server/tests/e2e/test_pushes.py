@@ -6,24 +6,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fixtures.gateway import Gateway, House, house_in
+from fixtures.gateway import GatewayProcess, RunningGateway, gateway_process_in
 from fixtures.loops import until
 from fixtures.tables import Tables
 from fixtures.topics import make_topics
 
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.run.chat_lists import join_lists
+from tidings.run.chat_lists import build_chat_row_reader
 from tidings_sdk import Client, FileStore, MessageAdded, MessageChanged
-from tidings_sdk.session import Patience
+from tidings_sdk.session import Timeouts
 
 WITHIN_S = 150.0
 ALL_S = 240.0
-QUICK = Patience(backoff_first_s=0.05, backoff_longest_s=0.5)
+QUICK = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.5)
 
 
 @pytest.fixture
-def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> Iterator[House]:
-    with house_in(tables_local, valkey, tmp_path) as house:
+def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> Iterator[GatewayProcess]:
+    with gateway_process_in(tables_local, valkey, tmp_path) as house:
         house.kafka = kafka
         make_topics(kafka, house.space)
         yield house
@@ -46,7 +46,9 @@ class Reader:
 
 
 @asynccontextmanager
-async def app(house: House, gateway: Gateway, user: str, store: Path) -> AsyncIterator[Reader]:
+async def app(
+    house: GatewayProcess, gateway: RunningGateway, user: str, store: Path
+) -> AsyncIterator[Reader]:
     url = f"ws://127.0.0.1:{gateway.socket_port}/v1/socket"
     async with Client(
         url,
@@ -64,18 +66,20 @@ async def app(house: House, gateway: Gateway, user: str, store: Path) -> AsyncIt
             reading.cancel()
 
 
-async def acked(house: House, user: str, chat: ChatKey) -> int:
+async def acked(house: GatewayProcess, user: str, chat: ChatKey) -> int:
     async with house.stage() as stage:
-        rows = await join_lists(stage.client).rows(TenantId(house.space.tenant), UserId(user))
+        rows = await build_chat_row_reader(stage.client).rows(TenantId(house.space.tenant), UserId(user))
     row = next(row for row in rows if row.chat == chat.chat)
     return row.delivered.sequence if row.delivered else 0
 
 
-def test_what_one_sends_another_gets_over_deaths_and_restarts(installed: House, tmp_path: Path) -> None:
+def test_what_one_sends_another_gets_over_deaths_and_restarts(
+    installed: GatewayProcess, tmp_path: Path
+) -> None:
     asyncio.run(asyncio.wait_for(conversation(installed, tmp_path), ALL_S))
 
 
-async def conversation(house: House, tmp_path: Path) -> None:
+async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
     await house.found()
     chat = await house.direct("anna", "ben")
     house.deliver()

@@ -5,26 +5,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from fixtures.gateway import Device, House, connected
+from fixtures.gateway import GatewayProcess, SocketDevice, connected
 
 from tidings.accounts import sessions
-from tidings.accounts.access import Access
+from tidings.accounts.access import AccessTokenService
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device as Installation
-from tidings.accounts.sessions import Sessions
-from tidings.accounts.signing_keys import SigningKeys
-from tidings.accounts.store.sessions import DynamoSessions
+from tidings.accounts.sessions import SessionService
+from tidings.accounts.signing_keys import SigningKeyService
+from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.accounts.store.users import DynamoUsers
-from tidings.accounts.users import Users
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import UserService
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.dynamo.client import Client
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_file import FileKms
-from tidings.tenants.signing import SigningPolicy, SigningRing
+from tidings.tenants.signing import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore
 from tidings.wire.close_codes import CloseCode
 
@@ -37,10 +37,10 @@ class Office:
     """The tenant's server and its operators, beside the gateways."""
 
     tenant: TenantId
-    client: Client
-    rows: AuthenticRows
-    users: Users
-    sessions: Sessions
+    client: DynamoClient
+    rows: AuthenticatedRows
+    users: UserService
+    sessions: SessionService
 
     async def log_in(self, user: str, device: str = "phone") -> tuple[str, SessionId]:
         found = await self.users.admitted(self.tenant, UserId(user))
@@ -49,50 +49,54 @@ class Office:
 
     async def retire(self, kid: str) -> None:
         clock = SystemClock()
-        await SigningKeys(DynamoSigningKeyStore(self.client, self.rows), clock).retire(
+        await SigningKeyService(DynamoSigningKeyStore(self.client, self.rows), clock).retire(
             self.tenant, kid, clock.now_ms()
         )
 
 
 @asynccontextmanager
-async def office_of(house: House) -> AsyncIterator[Office]:
+async def office_of(house: GatewayProcess) -> AsyncIterator[Office]:
     clock = SystemClock()
     async with house.stage() as stage:
         store, kms = DynamoKeyStore(stage.client), FileKms(house.directory / ".tidings" / "tidings.key")
-        access = Access(SigningRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600)
-        keys = KeyRing(store, kms, clock, Policy())
-        rows = AuthenticRows(keys)
-        users = DynamoUsers(stage.client, rows)
-        world = sessions.World(
-            rows=DynamoSessions(stage.client, rows),
+        access = AccessTokenService(
+            SigningKeyRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600
+        )
+        keys = KeyRing(store, kms, clock, KeyPolicy())
+        rows = AuthenticatedRows(keys)
+        users = DynamoUserStore(stage.client, rows)
+        world = sessions.SessionDeps(
+            rows=DynamoSessionStore(stage.client, rows),
             users=users,
             access=access,
             keys=keys,
             clock=clock,
         )
-        yield Office(stage.tenant, stage.client, rows, Users(users, clock), Sessions(world, 86_400))
+        yield Office(
+            stage.tenant, stage.client, rows, UserService(users, clock), SessionService(world, 86_400)
+        )
 
 
-async def let_in(port: int, credential: str) -> Device:
-    device = await Device.open(port)
+async def let_in(port: int, credential: str) -> SocketDevice:
+    device = await SocketDevice.open(port)
     assert "user" in await device.connect(credential)
     assert "resumed" in await device.push()
     return device
 
 
 async def refused_with(port: int, credential: str) -> str:
-    device = await Device.open(port)
+    device = await SocketDevice.open(port)
     code: str = (await device.connect(credential))["code"]
     await device.close()
     return code
 
 
-async def closed_with(*devices: Device) -> list[int | None]:
+async def closed_with(*devices: SocketDevice) -> list[int | None]:
     async with asyncio.timeout(WITHIN_S):
         return [code for code, _ in await asyncio.gather(*(device.end() for device in devices))]
 
 
-async def test_ended_credentials_lose_their_sockets_on_every_gateway(house: House) -> None:
+async def test_ended_credentials_lose_their_sockets_on_every_gateway(house: GatewayProcess) -> None:
     await house.found()
     one, two = house.start().socket_port, house.start().socket_port
     async with office_of(house) as office, connected(house, two, "ben") as bystander:
@@ -115,7 +119,7 @@ async def by_session(office: Office, one: int, two: int) -> None:
     assert await closed_with(stays) == [CloseCode.SIGNED_OUT]
 
 
-async def by_suspension(house: House, office: Office, one: int, two: int) -> None:
+async def by_suspension(house: GatewayProcess, office: Office, one: int, two: int) -> None:
     token = house.token("cleo")
     here, there = await let_in(one, house.token("cleo", device="a")), await let_in(two, token)
     await office.users.suspend(office.tenant, UserId("cleo"), is_on=True)
@@ -128,13 +132,13 @@ async def by_suspension(house: House, office: Office, one: int, two: int) -> Non
 
 
 async def refused_or_none(port: int, credential: str) -> bool:
-    device = await Device.open(port)
+    device = await SocketDevice.open(port)
     said = await device.connect(credential)
     await device.close()
     return "code" in said
 
 
-async def by_sign_out(house: House, office: Office, one: int) -> None:
+async def by_sign_out(house: GatewayProcess, office: Office, one: int) -> None:
     old = house.token("dora", ahead_s=-5)
     device = await let_in(one, old)
     await office.sessions.revoke_all(office.tenant, UserId("dora"))
@@ -143,7 +147,7 @@ async def by_sign_out(house: House, office: Office, one: int) -> None:
     await (await let_in(one, house.token("dora", ahead_s=5))).close()
 
 
-async def by_key(house: House, office: Office, one: int, bystander: Device) -> None:
+async def by_key(house: GatewayProcess, office: Office, one: int, bystander: SocketDevice) -> None:
     device = await let_in(one, house.token("emil"))
     phone, _ = await office.log_in("emil")
     stays = await let_in(one, phone)

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, answer
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 
 DIRECT = "/v1/directs"
 BODY = b'{"user": "ben"}'
@@ -84,7 +84,7 @@ def _proxies_reported(api: Api) -> list[Any]:
     return [line for line in api.lines if "api.trusted_proxies" in line["event"]]
 
 
-def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Space) -> None:
+def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Namespace) -> None:
     api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
     who = {"tenant": space.tenant, "phone": "+4915112345678"}
     asked = api.ask("POST", "/v1/login/phone", who)
@@ -202,7 +202,9 @@ def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> Non
     assert "TIDINGS_LIMITS_USER_RATE" in unknown.stderr
 
 
-def test_without_its_tables_it_does_not_start_and_says_what_makes_them(start: Start, space: Space) -> None:
+def test_without_its_tables_it_does_not_start_and_says_what_makes_them(
+    start: Start, space: Namespace
+) -> None:
     api = start(TIDINGS_DYNAMO_TABLE_PREFIX=space.table_prefix)
     assert api.exit_code() == 1
     (line,) = api.events("component did not start")
@@ -222,9 +224,9 @@ def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
 
 
 def test_without_redis_it_serves_and_the_limit_holds_all_the_same(
-    start: Start, own_fleet: Callable[[Wish], Fleet]
+    start: Start, own_fleet: Callable[[StartRequest], LocalCluster]
 ) -> None:
-    fleet = own_fleet(Wish(engines=frozenset({Engine.VALKEY})))
+    fleet = own_fleet(StartRequest(engines=frozenset({Engine.VALKEY})))
     node = fleet.status()[0].node
     api = start(
         TIDINGS_REDIS_URL=f"redis://{node.address}",

@@ -7,12 +7,12 @@ from typing import Any
 from contract.kafka.harness import read_log
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
 from tidings.kernel.ids import ChatId, TenantId
-from tidings.messages.events import Committed, encode
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.publisher import Publisher
+from tidings.messages.events import CommittedEvent, encode_event
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.publisher import KafkaPublisher
 
 
 def unread_of(api: Api, user: str, count: int) -> Any:
@@ -81,14 +81,14 @@ def test_with_kafka_away_sends_are_acked_and_the_api_is_ready(start: Start) -> N
 
 
 def test_what_is_no_event_goes_to_the_dead_letters_and_holds_up_nothing(
-    start: Start, kafka: str, space: Space
+    start: Start, kafka: str, space: Namespace
 ) -> None:
     api, delivery = start(), start(kind="delivery")
-    connection = Connection(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+    connection = KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
 
     async def publish() -> None:
-        publisher = Publisher(connection)
-        for value in (b"nonsense", encode(Committed(TenantId("a#b"), ChatId("g"), ())), None):
+        publisher = KafkaPublisher(connection)
+        for value in (b"nonsense", encode_event(CommittedEvent(TenantId("a#b"), ChatId("g"), ())), None):
             await publisher.send("messages", b"key", value)
         await publisher.close()
 
@@ -101,6 +101,6 @@ def test_what_is_no_event_goes_to_the_dead_letters_and_holds_up_nothing(
     assert delivery.popen.poll() is None
 
 
-def _dead(connection: Connection, count: int) -> list[bytes] | None:
+def _dead(connection: KafkaConfig, count: int) -> list[bytes] | None:
     found = [value for values in read_log(connection, "messages-dead").values() for value in values]
     return found if len(found) >= count else None

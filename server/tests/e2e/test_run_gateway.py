@@ -7,10 +7,10 @@ import socket
 import psutil
 import pytest
 from contract.telemetry.running import eventually
-from fixtures.gateway import Device, House, connected
+from fixtures.gateway import GatewayProcess, SocketDevice, connected
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
 
@@ -18,12 +18,12 @@ MESSAGE = {"client_message_id": "k-1", "after": 1, "text": "Hello!"}
 
 
 @pytest.fixture(params=["picows", "websockets"])
-def library(request: pytest.FixtureRequest) -> LibraryName:
-    name: LibraryName = request.param
+def library(request: pytest.FixtureRequest) -> BackendName:
+    name: BackendName = request.param
     return name
 
 
-async def test_devices_send_repeat_read_and_mark(house: House, library: LibraryName) -> None:
+async def test_devices_send_repeat_read_and_mark(house: GatewayProcess, library: BackendName) -> None:
     await house.found()
     gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     chat = (await house.direct("anna", "ben")).chat
@@ -35,10 +35,10 @@ async def test_devices_send_repeat_read_and_mark(house: House, library: LibraryN
         assert [entry["text"] for entry in page["entries"]] == ["Hello!"]
         assert await ben.ask("ack", delivered={chat: 2}) == {}
         assert await ben.ask("read", chat=chat, sequence=2) == {}
-        assert (await ben.ask("read", chat=chat, sequence=3))["code"] == Code.AFTER_ABOVE_HEAD
+        assert (await ben.ask("read", chat=chat, sequence=3))["code"] == Code.POSITION_AHEAD
         assert (await anna.ask("history", chat="not-there"))["code"] == Code.CHAT_NOT_FOUND
         assert await anna.ask("ping") == {}
-        assert (await anna.ask("dance"))["code"] == Code.REQUEST_UNKNOWN
+        assert (await anna.ask("dance"))["code"] == Code.UNKNOWN_REQUEST
         assert gateway.metric("socket_devices") == 2
     await until(lambda: gateway.metric("socket_open") == 0)
     assert gateway.metric("socket_accepts_total") == 2
@@ -49,7 +49,7 @@ async def test_devices_send_repeat_read_and_mark(house: House, library: LibraryN
     assert gateway.faults() == []
 
 
-async def test_who_is_not_let_in_is_told_why_by_the_code(house: House, library: LibraryName) -> None:
+async def test_who_is_not_let_in_is_told_why_by_the_code(house: GatewayProcess, library: BackendName) -> None:
     await house.found()
     port = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
     good = house.token("anna")
@@ -60,22 +60,22 @@ async def test_who_is_not_let_in_is_told_why_by_the_code(house: House, library: 
         ({"id": 1, "connect": {"credential": good}}, "request_invalid", CloseCode.FRAME_INVALID),
         (["no", "frame"], None, CloseCode.FRAME_INVALID),
     ):
-        device = await Device.open(port)
+        device = await SocketDevice.open(port)
         await device.say(first)
         if error is not None:
             assert (await device.answer(1))["code"] == error
         assert (await device.end())[0] == code
-    large = await Device.open(port)
+    large = await SocketDevice.open(port)
     await large.ws.send("x" * 65_537)
     assert (await large.end())[0] == CloseCode.FRAME_TOO_LARGE
 
 
 async def test_a_credential_is_good_for_its_time_and_connecting_has_five_seconds(
-    house: House, library: LibraryName
+    house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
     port = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
-    silent, brief = await Device.open(port), await Device.open(port)
+    silent, brief = await SocketDevice.open(port), await SocketDevice.open(port)
     welcome = await brief.connect(house.token("anna", life_s=3))
     assert 0 < welcome["expires_at"] - welcome["at"] <= 3_000
     assert (await brief.end())[0] == CloseCode.CREDENTIAL_EXPIRED
@@ -84,7 +84,9 @@ async def test_a_credential_is_good_for_its_time_and_connecting_has_five_seconds
     assert "retry_after_ms=" in reason
 
 
-async def test_a_newer_connection_of_a_device_replaces_the_older(house: House, library: LibraryName) -> None:
+async def test_a_newer_connection_of_a_device_replaces_the_older(
+    house: GatewayProcess, library: BackendName
+) -> None:
     await house.found()
     gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
@@ -101,11 +103,13 @@ async def test_a_newer_connection_of_a_device_replaces_the_older(house: House, l
         await until(lambda: gateway.metric("socket_devices") == 0)
 
 
-async def test_asked_to_stop_it_tells_each_device_when_to_leave(house: House, library: LibraryName) -> None:
+async def test_asked_to_stop_it_tells_each_device_when_to_leave(
+    house: GatewayProcess, library: BackendName
+) -> None:
     await house.found()
     gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
-    stranger = await Device.open(port)
+    stranger = await SocketDevice.open(port)
     async with connected(house, port, "anna") as polite, connected(house, port, "ben") as stubborn:
         gateway.popen.terminate()
         told = [(await device.push(lambda frame: "reconnect" in frame)) for device in (polite, stubborn)]
@@ -122,7 +126,7 @@ async def test_asked_to_stop_it_tells_each_device_when_to_leave(house: House, li
 
 
 async def test_killed_it_comes_back_and_nothing_that_was_answered_is_gone(
-    house: House, library: LibraryName
+    house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
     chat = (await house.direct("anna", "ben")).chat
@@ -137,7 +141,9 @@ async def test_killed_it_comes_back_and_nothing_that_was_answered_is_gone(
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2, "is_repeat": True}
 
 
-async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(house: House, library: LibraryName) -> None:
+async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(
+    house: GatewayProcess, library: BackendName
+) -> None:
     await house.found()
     chat = (await house.direct("anna", "ben")).chat
     small = {"TIDINGS_GATEWAY_SEND_BOUND_BYTES": "20000", "TIDINGS_GATEWAY_KERNEL_SEND_BYTES": "4096"}
@@ -156,7 +162,9 @@ async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(house: House, 
         await until(lambda: gateway.metric(name) == 1)
 
 
-async def test_the_memory_of_a_thousand_devices_is_used_again(house: House, library: LibraryName) -> None:
+async def test_the_memory_of_a_thousand_devices_is_used_again(
+    house: GatewayProcess, library: BackendName
+) -> None:
     await house.found()
     gateway = house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
@@ -167,7 +175,7 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(house: House, libr
     token = house.token("anna")
     for _ in range(3):
         for _ in range(10):
-            devices = [await Device.open(port) for _ in range(100)]
+            devices = [await SocketDevice.open(port) for _ in range(100)]
             for n, device in enumerate(devices):
                 await device.say(
                     {"id": 1, "connect": {"credential": token, "protocol": 1, "device": f"d-{n}"}}
@@ -182,7 +190,7 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(house: House, libr
     assert growth_kb < 2, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
 
 
-async def test_too_many_at_once_are_told_when_to_come_back(house: House) -> None:
+async def test_too_many_at_once_are_told_when_to_come_back(house: GatewayProcess) -> None:
     await house.found()
     gateway = house.start(
         TIDINGS_GATEWAY_CONNECTS_PER_S="1",
@@ -208,7 +216,7 @@ def _upgrade() -> bytes:
     )
 
 
-async def test_requests_are_counted_against_the_users_limit(house: House) -> None:
+async def test_requests_are_counted_against_the_users_limit(house: GatewayProcess) -> None:
     await house.found()
     gateway = house.start(TIDINGS_LIMITS_USER_RATE="1/h", TIDINGS_LIMITS_USER_BURST="2")
     chat = (await house.direct("anna", "ben")).chat
@@ -218,7 +226,7 @@ async def test_requests_are_counted_against_the_users_limit(house: House) -> Non
         assert answers[2]["retry_after_ms"] > 3_000_000
 
 
-async def test_several_processes_share_a_port_and_leave_together(house: House) -> None:
+async def test_several_processes_share_a_port_and_leave_together(house: GatewayProcess) -> None:
     await house.found()
     several = house.start("--processes", "2")
     eventually(lambda: len(several.events("listening")) == 2 or None, "two listeners")
@@ -231,7 +239,7 @@ async def test_several_processes_share_a_port_and_leave_together(house: House) -
     assert len(several.events("devices have left")) == 2
 
 
-def test_faulty_settings_end_with_2_and_all_faults_are_told(house: House) -> None:
+def test_faulty_settings_end_with_2_and_all_faults_are_told(house: GatewayProcess) -> None:
     gateway = house.start(
         TIDINGS_GATEWAY_TRUSTED_PROXIES="nonsense",
         TIDINGS_GATEWAY_DRAIN_SPREAD_S="60",

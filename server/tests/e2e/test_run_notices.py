@@ -12,26 +12,26 @@ from typing import Any
 import pytest
 from contract.telemetry.running import Running, eventually
 from e2e.conftest import Api, enough, launch
-from fixtures.engines import Space
-from fixtures.notices import Notices, open_notices
+from fixtures.engines import Namespace
+from fixtures.notices import NotificationEnv, open_notification_env
 from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 from tidings.tenants.model import TenantSettings
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 _COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
 # a member that died is given up soon, so that the test need not wait
-_KAFKA = Wish(
+_KAFKA = StartRequest(
     engines=frozenset({Engine.KAFKA}),
     kafka_extra={
         "group.consumer.session.timeout.ms": "2000",
@@ -74,17 +74,19 @@ async def make_server(tables: Tables, tenant: TenantId, directory: Path) -> str:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
         rows = file_rows(client, directory)
-        await Tenants(DynamoTenantStore(client, rows), clock).create(tenant, TenantSettings(name="Acme"))
-        keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
-        return (await keys.issue(tenant, "tests", [Scope.NOTICES])).text.reveal()
+        await TenantService(DynamoTenantStore(client, rows), clock).create(
+            tenant, TenantSettings(name="Acme")
+        )
+        keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
+        return (await keys.issue(tenant, "tests", [Scope.NOTIFICATIONS])).text.reveal()
 
 
 @pytest.fixture
 def installation(
     tables_dynoxide: Tables,
     valkey: str,
-    space: Space,
-    own_fleet: Callable[[Wish], Fleet],
+    space: Namespace,
+    own_fleet: Callable[[StartRequest], LocalCluster],
     tmp_path: Path,
 ) -> Iterator[Installation]:
     kafka = own_fleet(_KAFKA).status()[0].node.address
@@ -96,7 +98,7 @@ def installation(
 
 
 def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
-    installation: Installation, tables_dynoxide: Tables, space: Space, tmp_path: Path
+    installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     installation.ok("PUT", "/v1/inboxes/default", {"title": "News"})
     sent = installation.ok("POST", "/v1/inboxes/default/notices", {"uids": USERS, "message": {"title": "hi"}})
@@ -115,12 +117,12 @@ def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
 
 async def everybody(tables: Tables, tenant: str, key_file: Path) -> set[tuple[int, int]]:
     """How many notices each has, as counted and as listed."""
-    async with open_notices(tables, tenant, key_file) as at:
+    async with open_notification_env(tables, tenant, key_file) as at:
         gate = asyncio.Semaphore(16)
         return set(await asyncio.gather(*(_has(at, user, gate) for user in USERS)))
 
 
-async def _has(at: Notices, user: str, gate: asyncio.Semaphore) -> tuple[int, int]:
+async def _has(at: NotificationEnv, user: str, gate: asyncio.Semaphore) -> tuple[int, int]:
     async with gate:
         page = await at.cases.read.page(at.owner(user), 10)
-    return page.sheet.counts.total, len(page.notices)
+    return page.snapshot.counts.total, len(page.notifications)

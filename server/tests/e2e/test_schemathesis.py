@@ -6,31 +6,33 @@ from typing import Any
 
 import pytest
 from e2e.conftest import Start
-from e2e.knocking import knock
-from e2e.town import settle
-from fixtures.engines import Space
+from e2e.knocking import run_schemathesis
+from e2e.town import seed_tenant
+from fixtures.engines import Namespace
 from fixtures.tables import Tables
 
-from tidings.api.app import described
+from tidings.api.app import app_for_schema
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import Kind
+from tidings.limits.model import LimitKind
 
-DOCUMENT: dict[str, Any] = described().openapi()
+DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 OPERATIONS = {o["operationId"] for methods in DOCUMENT["paths"].values() for o in methods.values()}
-BUCKETS = tuple(kind.value.upper() for kind in Kind)
+BUCKETS = tuple(kind.value.upper() for kind in LimitKind)
 NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
     f"TIDINGS_LIMITS_{name}_BURST": "1000000" for name in BUCKETS
 }
 
 
 def test_every_operation_holds_to_its_description(
-    start: Start, tables_local: Tables, space: Space, tmp_path: Path, request: pytest.FixtureRequest
+    start: Start, tables_local: Tables, space: Namespace, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     api = start(**NO_LIMITS)
     start(kind="delivery")
-    town = settle(api, tables_local, TenantId(space.tenant), tmp_path)
+    town = seed_tenant(api, tables_local, TenantId(space.tenant), tmp_path)
     began = time.perf_counter()
-    found = knock(DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples"))
+    found = run_schemathesis(
+        DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples")
+    )
     for name, seen in sorted(found.answers.items()):
         print(f"{name:22}", *(f"{status}: {count:4}" for status, count in sorted(seen.items())), sep="  ")
     print(

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.books import Crew
+from e2e.books import CostRecorder
 from e2e.conftest import Api
 
 GROUP = ("anna", "ben", "cleo", "dora", "emil")
 
 
 @pytest.fixture
-def crew(served: Api) -> Crew:
-    return Crew(served)
+def crew(served: Api) -> CostRecorder:
+    return CostRecorder(served)
 
 
-def test_usecase_1_somebody_sends_to_somebody(crew: Crew) -> None:
+def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
     """The seed writes the message, the chat and both lists. Here the acknowledgement needs the message alone, and the
     lists follow; there is no count of messages on the chat to be updated: ordinals of the log say it."""
     chat = crew.direct("anna", "ben")
@@ -33,7 +33,7 @@ def test_usecase_1_somebody_sends_to_somebody(crew: Crew) -> None:
     assert crew.ok("anna", "GET", f"/v1/messages/{chat}.2")["status"] == "SENT"
 
 
-def test_usecase_2_somebody_receives(crew: Crew) -> None:
+def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
     """DELIVERED is not written into messages: one watermark of the reader says it of all of them. Unread is not
     incremented, so nothing drifts when a delivery comes twice."""
     chat = crew.direct("anna", "ben")
@@ -49,7 +49,7 @@ def test_usecase_2_somebody_receives(crew: Crew) -> None:
     assert [entry["status"] for entry in page["entries"]] == ["DELIVERED", "DELIVERED"]
 
 
-def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: Crew) -> None:
+def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None:
     """One range of one partition for each page, as asked; by sequence, because two messages can have one time."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(2, 34)))
@@ -67,7 +67,7 @@ def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: Crew) -> None:
     assert (first["has_older"], second["has_older"]) == (True, False)
 
 
-def test_usecase_4_somebody_sends_to_a_group_of_five(crew: Crew) -> None:
+def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None:
     """The same append as between two; a line in each of the five lists."""
     chat = crew.group("Lunch", *GROUP)
     sent, calls = crew.write(
@@ -80,7 +80,7 @@ def test_usecase_4_somebody_sends_to_a_group_of_five(crew: Crew) -> None:
     assert {line["last"]["text"] for line in lines.values()} == {"Hey everyone!"}
 
 
-def test_usecase_5_somebody_loads_the_chat_list(crew: Crew) -> None:
+def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
     """One query gets all of a user's chats, as asked; the names of groups come with one read for the page. In a group
     up to five of the others are named; who else is in it is a list of its own."""
     crew.group("Tea", "cleo", "anna")
@@ -99,7 +99,7 @@ def test_usecase_5_somebody_loads_the_chat_list(crew: Crew) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 10])
-def test_usecase_6_mark_messages_as_read(crew: Crew, size: int) -> None:
+def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
     """The seed updates each message, the chat and the list. Here one watermark does, whatever the number."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)
@@ -115,7 +115,7 @@ def test_usecase_6_mark_messages_as_read(crew: Crew, size: int) -> None:
     assert told["read_by"] == [crew.name("ben")]
 
 
-def test_usecase_7_find_a_message_by_its_id(crew: Crew) -> None:
+def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
     """No index: the id names the chat, which is the context the seed wants, and the place in it."""
     chat = crew.direct("anna", "ben")
     crew.settle(chat, crew.send("anna", chat, "Hello!"), "anna", "ben")
@@ -128,7 +128,7 @@ def test_usecase_7_find_a_message_by_its_id(crew: Crew) -> None:
     assert (stranger.status, stranger.body["code"]) == (404, "message_not_found")
 
 
-def test_usecase_8_an_ephemeral_message_expires(crew: Crew) -> None:
+def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
     """Nobody sees it after its time, though DynamoDB's TTL may delete it later, and no list ever shows its words.
     The entry stays, so that the order has no hole."""
     chat = crew.direct("anna", "ben")

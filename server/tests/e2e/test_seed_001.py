@@ -5,7 +5,7 @@ Each is asked of a small chat and of a larger one: the same calls to DynamoDB, s
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.books import Crew, booked
+from e2e.books import CostRecorder, recorded_cost
 from e2e.conftest import Api
 
 from tidings.platform.dynamo.access import Operation
@@ -16,12 +16,12 @@ TICKS = {"chats.check": 1, "memberships.list": 1, "watermarks.read_members": 1}
 
 
 @pytest.fixture
-def crew(served: Api) -> Crew:
-    return Crew(served)
+def crew(served: Api) -> CostRecorder:
+    return CostRecorder(served)
 
 
 @pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
-def test_ap1_get_a_chats_metadata(crew: Crew, others: tuple[str, ...]) -> None:
+def test_ap1_get_a_chats_metadata(crew: CostRecorder, others: tuple[str, ...]) -> None:
     """As asked, behind a check of the membership. The preview comes from the reader's own row of the chat list: on
     the chat's row it would cost one more write to one hot item with each message."""
     chat = crew.group("Project", "anna", *others)
@@ -39,7 +39,7 @@ def test_ap1_get_a_chats_metadata(crew: Crew, others: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 7])
-def test_ap2_list_a_users_chats_most_recent_first(crew: Crew, size: int) -> None:
+def test_ap2_list_a_users_chats_most_recent_first(crew: CostRecorder, size: int) -> None:
     """From rows of the user's own, sorted by activity when read, so no index has to follow every message."""
     names = [f"chat {n}" for n in range(size)]
     chats = [crew.group(name, "anna", "ben") for name in names]
@@ -52,7 +52,7 @@ def test_ap2_list_a_users_chats_most_recent_first(crew: Crew, size: int) -> None
 
 
 @pytest.mark.parametrize("others", [OTHERS[:2], OTHERS])
-def test_ap3_list_the_members_of_a_chat(crew: Crew, others: tuple[str, ...]) -> None:
+def test_ap3_list_the_members_of_a_chat(crew: CostRecorder, others: tuple[str, ...]) -> None:
     """As asked. How far a member has read is not on the membership but on the member's chat row (AP6)."""
     chat = crew.group("Project", "anna", *others)
     shown, calls = crew.read("ben", f"/v1/chats/{chat}/members")
@@ -66,7 +66,7 @@ def test_ap3_list_the_members_of_a_chat(crew: Crew, others: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("limit", [2, 5])
-def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: Crew, limit: int) -> None:
+def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: CostRecorder, limit: int) -> None:
     """By dense sequences, which order as ULIDs do and also show that nothing is missing between two pages."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(9)))
@@ -82,7 +82,7 @@ def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: Crew, limit:
     assert seen == list(range(last, 0, -1))
 
 
-def test_ap5_get_a_specific_message(crew: Crew) -> None:
+def test_ap5_get_a_specific_message(crew: CostRecorder) -> None:
     """A message's id spells its chat and its sequence, so it is a key."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, "Can we ship by Friday?", "Sounds good!")
@@ -93,7 +93,7 @@ def test_ap5_get_a_specific_message(crew: Crew) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 12])
-def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: Crew, size: int) -> None:
+def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: CostRecorder, size: int) -> None:
     """Derived, as asked, but by subtracting two ordinals: a count of the messages themselves would be read by read."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)
@@ -109,19 +109,19 @@ def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: Crew, size: int) -> N
 
 
 @pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
-def test_ap7_send_a_message(crew: Crew, others: tuple[str, ...]) -> None:
+def test_ap7_send_a_message(crew: CostRecorder, others: tuple[str, ...]) -> None:
     """One transaction, as asked: the message and the key that makes a repeat a repeat. The previews and the sender's
     watermark follow behind the answer, a write for each member, and never hold an acknowledgement up."""
     chat = crew.group("Project", "anna", *others)
     crew.settle(chat, crew.send("anna", chat, "first"), "anna", *others)
-    before = booked(crew.api.delivery)
+    before = recorded_cost(crew.api.delivery)
     body = {"text": "Sounds good!", "client_message_id": "ap7"}
     sent, calls = crew.write("anna", "POST", f"/v1/chats/{chat}/messages", body)
     assert sent == {"id": f"{chat}.3", "sequence": 3}
     assert calls == {"messages.append_keyed": 1}
     assert REGISTRY["messages.append_keyed"].operation is Operation.TRANSACT_WRITE_ITEMS
     crew.settle(chat, 3, "anna", *others)
-    behind = booked(crew.api.delivery) - before
+    behind = recorded_cost(crew.api.delivery) - before
     assert behind["chat_list.raise_row"] == 1 + len(others), "a row for each member"
     assert not behind["memberships.list"], "who is in the chat is known from its first message"
     repeated = crew.ok("anna", "POST", f"/v1/chats/{chat}/messages", body)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.page import Step, differences, steps
+from e2e.page import DocStep, differences, steps
 
-from tidings.engines.ports import Ports
+from tidings.engines.ports import PortAllocator
 
 PAGE = (Path(__file__).parents[3] / "docs/tutorials/first-chat-with-curl.md").read_text()
 DEADLINE_S = 300.0
@@ -28,8 +28,8 @@ class Shell:
         self.environment = ours | {
             "PATH": f"{Path(sys.executable).parent}:{ours['PATH']}",
             "CURL_HOME": str(directory),
-            "TIDINGS_API_PORT": str(Ports().take(0, "api")),
-            "TIDINGS_GATEWAY_PORT": str(Ports().take(0, "gateway")),
+            "TIDINGS_API_PORT": str(PortAllocator().take(0, "api")),
+            "TIDINGS_GATEWAY_PORT": str(PortAllocator().take(0, "gateway")),
             "TIDINGS_PROCESS_DRAIN_S": "0.05",
         }
         self._bash = subprocess.Popen(
@@ -94,7 +94,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
         yield bash
 
 
-def follow(shell: Shell, step: Step) -> None:
+def follow(shell: Shell, step: DocStep) -> None:
     unlike = differences(step, shell.run(step.commands))
     if unlike and step.only_reads:
         unlike = eventually(
@@ -110,7 +110,7 @@ def test_every_command_of_the_page_works_and_answers_as_shown(shell: Shell) -> N
         follow(shell, step)
 
 
-STEP = Step(
+STEP = DocStep(
     "7. Send",
     'anna "$API/v1/chats"',
     [

@@ -17,12 +17,12 @@ from fixtures.memory_accounts import claims_of, mint
 from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
-from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 
@@ -31,7 +31,7 @@ PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+491511234
 MANY, SOME = 30, 8
 
 SENDER = "the key that sends notices"
-FOR_NOTICES = (
+FOR_NOTIFICATIONS = (
     *(
         "list_inboxes",
         "get_inbox",
@@ -51,7 +51,7 @@ FOR_BROADCASTS = (
     *("list_readers", "list_segments", "get_segment", "set_segment", "list_users_in_segment"),
     *("activate_segment", "get_profile", "set_profile"),
 )
-OF_NOTICES = (
+OF_NOTIFICATIONS = (
     *("list_notices", "count_notices", "read_notices", "unread_notices", "see_notices", "archive_notices"),
     *("restore_notices", "stack_last", "stack_read"),
 )
@@ -61,7 +61,7 @@ type Values = Mapping[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class Bearers:
+class TenantTokens:
     """Tokens of users that the app's server signed, and API keys that look after users and send notices.
 
     `leaver` signs out, which ends every token of that user: nobody else's requests use it.
@@ -74,37 +74,37 @@ class Bearers:
 
 
 @dataclass
-class Town:
-    bearers: Bearers
+class SeededTenant:
+    bearers: TenantTokens
     values: dict[str, Values] = field(default_factory=dict)
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By operation: what it takes to get through at least once."""
 
 
-async def bearers_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> Bearers:
+async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> TenantTokens:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
         rows = file_rows(client, directory)
-        keys = ApiKeys(DynamoApiKeyStore(client, rows), clock)
+        keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
         server = await keys.issue(tenant, "users", [Scope.USERS])
-        notices = await keys.issue(tenant, "notices", [Scope.NOTICES])
-        pair = await SigningKeys(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
+        notices = await keys.issue(tenant, "notices", [Scope.NOTIFICATIONS])
+        pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
 
     def token(user: str) -> str:
         return mint(pair.private, claims_of(tenant=tenant, sub=user, iat=now_s, exp=now_s + life_s))
 
-    return Bearers(token("anna"), token("leaver"), server.text.reveal(), notices.text.reveal())
+    return TenantTokens(token("anna"), token("leaver"), server.text.reveal(), notices.text.reveal())
 
 
-def settle(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> Town:
-    town = Town(asyncio.run(bearers_of(tables, tenant, directory)))
+def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
+    town = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
     _Builder(api, tenant, town).build()
     return town
 
 
 class _Builder:
-    def __init__(self, api: Api, tenant: TenantId, town: Town) -> None:
+    def __init__(self, api: Api, tenant: TenantId, town: SeededTenant) -> None:
         self._api = api
         self._tenant = tenant
         self._town = town
@@ -170,13 +170,13 @@ class _Builder:
             "expires_at": ["2099-01-01T00:00:00Z"],
             "user": MEMBERS,
         }
-        found = {name: dict(named) for name in (*FOR_NOTICES, *OF_NOTICES)}
+        found = {name: dict(named) for name in (*FOR_NOTIFICATIONS, *OF_NOTIFICATIONS)}
         found["set_inbox"] = {
             "inbox": ["other"],
             "payload_schema": [None, {"type": "object"}],
             "default_category": [None],
         }
-        for name in FOR_NOTICES:
+        for name in FOR_NOTIFICATIONS:
             sent = [self._send() for _ in range(SOME)]
             found[name] |= {"job": [each["job"] for each in sent]}
             if name != "stack_redact":
@@ -201,7 +201,7 @@ class _Builder:
             "attributes": [{"plan": "team"}],
             "created_at": [None, "2026-01-01T00:00:00Z"],
             "starts_at": [None],
-            "expires_at": [None, time_text(int((time.time() + 30 * 86_400) * 1000))],
+            "expires_at": [None, format_ms(int((time.time() + 30 * 86_400) * 1000))],
             "ramp": [None, [{"percent": 5}, {"percent": 100, "after_s": 3600}]],
         }
         found = {name: dict(named) for name in FOR_BROADCASTS}

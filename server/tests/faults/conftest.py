@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 from types_boto3_dynamodb import DynamoDBClient
 
 from faults.clients import Table, dynamodb
@@ -12,7 +12,7 @@ from faults.scripted_engine import ScriptedEngine
 
 
 @pytest.fixture
-def table(dynamo: Dynamo, space: Space) -> Table:
+def table(dynamo: Dynamo, space: Namespace) -> Table:
     table = Table(f"{space.table_prefix}faults", dynamodb(dynamo.url))
     table.create()
     return table

@@ -8,8 +8,8 @@ from typing import Any
 import uvloop
 
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.channel import Channel, Limits
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.channel import CallLimits, Transport
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.retries import RetryLimits
 
@@ -26,7 +26,7 @@ LOOPS: dict[str, Callable[[Coroutine[Any, Any, None]], None]] = {
 }
 
 # Short waits between tries, so that tests are quick; deadlines long enough for a busy machine.
-QUICK = Limits(
+QUICK = CallLimits(
     call_timeout_s=20.0,
     try_timeout_s=10.0,
     retries=RetryLimits(max_tries=4, first_wait_s=0.001, max_wait_s=0.002),
@@ -51,12 +51,12 @@ TRANSACT_WRITE = pattern(Operation.TRANSACT_WRITE_ITEMS)
 
 
 @asynccontextmanager
-async def quick_client(url: str, limits: Limits = QUICK) -> AsyncIterator[Client]:
+async def quick_client(url: str, limits: CallLimits = QUICK) -> AsyncIterator[DynamoClient]:
     async with open_client(url, REGION, "test-", limits=limits) as client:
         yield client
 
 
-def channel_of(client: Client) -> Channel:
+def channel_of(client: DynamoClient) -> Transport:
     return client._channel
 
 

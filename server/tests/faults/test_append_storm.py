@@ -10,14 +10,14 @@ import pytest
 from fixtures.engines import NOT_RUN
 from fixtures.tables import Tables
 
-from faults.storm.checker import breaches, gather
-from faults.storm.history import Told
+from faults.storm.checker import gather, violations
+from faults.storm.history import SendOutcome
 from faults.storm.mutants import MUTANTS
 from faults.storm.run import Plan, Report, Storm, storm
 from tidings.engines import dynoxide
-from tidings.engines.cache import user_cache
+from tidings.engines.cache import default_cache
 from tidings.kernel.ids import ClientKey, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 SENDS = 960
 
@@ -38,7 +38,7 @@ def test_a_storm_breaks_nothing(tables: Tables, tmp_path: Path) -> None:
 
 
 def test_a_storm_with_kill_9_of_the_engine_breaks_nothing() -> None:
-    if not dynoxide.is_installed(user_cache()):
+    if not dynoxide.is_installed(default_cache()):
         pytest.skip(NOT_RUN)
     report = storm(Plan(sends=SENDS, engine_kills=2, kills=1, removals=1), "dynoxide", on_disk=True)
     print(report)
@@ -65,7 +65,7 @@ def test_a_server_that_breaks_a_rule_is_caught(tables_dynoxide: Tables, tmp_path
     assert any(CAUGHT_BY[mutant] in breach for breach in report.breaches), report
 
 
-def entry(sequence: int, key: str, kind: Kind = Kind.MESSAGE, **more: object) -> Entry:
+def entry(sequence: int, key: str, kind: EntryKind = EntryKind.MESSAGE, **more: object) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=sequence - 1,
@@ -78,13 +78,18 @@ def entry(sequence: int, key: str, kind: Kind = Kind.MESSAGE, **more: object) ->
     )
 
 
-CREATE = entry(1, "anna-create", Kind.CREATE, users=(UserId("u0"), UserId("u1")))
+CREATE = entry(1, "anna-create", EntryKind.CREATE, users=(UserId("u0"), UserId("u1")))
 GOOD = [CREATE, entry(2, "u0-0"), entry(3, "u1-0")]
-TOLD = [Told("u0", 0, 1), Told("u0", 0, 1, 2), Told("u1", 0, None), Told("u1", 0, None, 3)]
+TOLD = [
+    SendOutcome("u0", 0, 1),
+    SendOutcome("u0", 0, 1, 2),
+    SendOutcome("u1", 0, None),
+    SendOutcome("u1", 0, None, 3),
+]
 
 
 def test_the_checker_finds_nothing_where_nothing_is_wrong() -> None:
-    assert list(breaches(GOOD, gather(TOLD))) == []
+    assert list(violations(GOOD, gather(TOLD))) == []
 
 
 @pytest.mark.parametrize(
@@ -93,14 +98,14 @@ def test_the_checker_finds_nothing_where_nothing_is_wrong() -> None:
         ([CREATE, entry(3, "u0-0")], TOLD, "not dense"),
         ([*GOOD, entry(4, "u0-0")], TOLD, "again at 4"),
         (GOOD[:2], TOLD, "stands at None"),
-        (GOOD, [*TOLD, Told("u0", 0, 1, 3)], "was acknowledged at"),
-        (GOOD, [*TOLD, Told("u0", 0, 1, "not_a_member")], "was refused"),
-        (GOOD, [*TOLD, Told("u0", 1, 1)], "never had an answer"),
-        ([*GOOD, entry(4, "u2-0")], [*TOLD, Told("u2", 0, 1, 4)], "not a member"),
+        (GOOD, [*TOLD, SendOutcome("u0", 0, 1, 3)], "was acknowledged at"),
+        (GOOD, [*TOLD, SendOutcome("u0", 0, 1, "not_a_member")], "was refused"),
+        (GOOD, [*TOLD, SendOutcome("u0", 1, 1)], "never had an answer"),
+        ([*GOOD, entry(4, "u2-0")], [*TOLD, SendOutcome("u2", 0, 1, 4)], "not a member"),
         ([*GOOD, entry(4, "u1-9")], TOLD, "nobody ever sent"),
-        ([*GOOD[:2], entry(3, "u1-0", kind=Kind.RENAME)], TOLD, "ordinal"),
-        (GOOD, [*TOLD, Told("u0", 2, 1, "after_above_head")], "without reason"),
+        ([*GOOD[:2], entry(3, "u1-0", kind=EntryKind.RENAME)], TOLD, "ordinal"),
+        (GOOD, [*TOLD, SendOutcome("u0", 2, 1, "after_above_head")], "without reason"),
     ],
 )
-def test_the_checker_finds_each_wrong(entries: list[Entry], told: list[Told], word: str) -> None:
-    assert any(word in breach for breach in breaches(entries, gather(told)))
+def test_the_checker_finds_each_wrong(entries: list[Entry], told: list[SendOutcome], word: str) -> None:
+    assert any(word in breach for breach in violations(entries, gather(told)))

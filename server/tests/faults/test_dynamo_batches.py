@@ -116,10 +116,10 @@ def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
     async def check() -> None:
         wrong = refuse("ValidationException")
         async with hostile_server(write_some(25), wrong, wrong) as server, quick_client(server.url) as client:
-            with pytest.raises(errors.InvalidError) as caught:
+            with pytest.raises(errors.ValidationError) as caught:
                 await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(30)])
             assert caught.value.maybe_applied
-            with pytest.raises(errors.InvalidError) as caught:
+            with pytest.raises(errors.ValidationError) as caught:
                 await client.batch_write(BATCH_WRITE, puts=[key(1)])
             assert not caught.value.maybe_applied
 
@@ -131,7 +131,7 @@ def test_an_unanswered_batch_of_writes_goes_again_only_if_that_is_safe() -> None
         async with hostile_server(say_and_close(b""), say_and_close(b"")) as server:
             server.otherwise = write_some(25)
             async with quick_client(server.url) as client:
-                with pytest.raises(errors.UnansweredError):
+                with pytest.raises(errors.OutcomeUnknownError):
                     await client.batch_write(BATCH_WRITE, puts=[key(1)])
                 await client.batch_write(BATCH_WRITE, puts=[key(1)], repeatable=True)
             assert len(server.requests) == 3

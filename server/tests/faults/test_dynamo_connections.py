@@ -118,7 +118,7 @@ def test_a_connection_that_dies_under_a_request_leaves_a_doubt(loop: str) -> Non
     async def check() -> None:
         async with hostile_server(tell(), say_and_close(b"")) as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
-            with pytest.raises(errors.UnansweredError):
+            with pytest.raises(errors.OutcomeUnknownError):
                 await client.put(PUT, ITEM)
             assert [request.connection for request in server.requests] == [1, 1]
 
@@ -158,9 +158,9 @@ def test_closing_the_client_ends_what_is_in_flight_and_what_waits(loop: str) -> 
                 calls = [asyncio.create_task(client.put(PUT, ITEM)) for _ in range(2)]
                 await until(lambda: len(server.requests) == 1)
             first, second = await asyncio.gather(*calls, return_exceptions=True)
-            assert isinstance(first, errors.UnansweredError)
-            assert isinstance(second, errors.UnsentError)
-            with pytest.raises(errors.UnsentError, match="closed"):
+            assert isinstance(first, errors.OutcomeUnknownError)
+            assert isinstance(second, errors.NotSentError)
+            with pytest.raises(errors.NotSentError, match="closed"):
                 await client.put(PUT, ITEM)
             await until(lambda: server.open_now == 0)
 

@@ -27,10 +27,10 @@ from faults.hostile_server import (
     until,
 )
 from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.connection import Connection
-from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.connection import HttpConnection
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
 from tidings.platform.dynamo.pool import Pool, PoolLimits
 
 RAW_REQUEST = b"POST / HTTP/1.1\r\nx-amz-target: T.GetItem\r\ncontent-length: 2\r\n\r\n{}"
@@ -42,7 +42,7 @@ def few(connections: int) -> PoolLimits:
     return replace(QUICK.pool, max_connections=connections)
 
 
-async def lent(pool: Pool, server: HostileServer) -> Connection:
+async def lent(pool: Pool, server: HostileServer) -> HttpConnection:
     """The pool's one connection, answered and not yet given back."""
     connection = await pool.wait(asyncio.get_running_loop().time() + 10)
     await pool.send(connection, RAW_REQUEST, asyncio.get_running_loop().time() + 10)
@@ -54,11 +54,11 @@ async def lent(pool: Pool, server: HostileServer) -> Connection:
 def test_a_connection_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost(loop: str) -> None:
     async def check() -> None:
         async with hostile_server() as server:
-            pool = Pool(endpoints.parse(server.url), few(1))
+            pool = Pool(endpoints.parse_endpoint(server.url), few(1))
             connection = await lent(pool, server)
             waiting = asyncio.create_task(pool.wait(asyncio.get_running_loop().time() + 10))
             await asyncio.sleep(0)
-            pool.give_back(connection)
+            pool.release(connection)
             waiting.cancel()
             await asyncio.wait([waiting])
             assert pool.take() is connection
@@ -70,7 +70,7 @@ def test_a_connection_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is
 def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost() -> None:
     async def check() -> None:
         async with hostile_server() as server:
-            pool = Pool(endpoints.parse(server.url), few(1))
+            pool = Pool(endpoints.parse_endpoint(server.url), few(1))
             connection = await lent(pool, server)
             deadline = asyncio.get_running_loop().time() + 10
             waiting = asyncio.create_task(pool.wait(deadline))
@@ -145,7 +145,7 @@ def test_who_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None
             async with quick_client(server.url, replace(QUICK, pool=few(1))) as client:
                 hogging = asyncio.create_task(client.put(PUT, ITEM))
                 await until(lambda: len(server.requests) == 1)
-                with pytest.raises(errors.UnsentError, match="became free") as caught:
+                with pytest.raises(errors.NotSentError, match="became free") as caught:
                     await client.put(PUT, ITEM, timeout_s=0.05)
                 assert not caught.value.maybe_applied
                 hogging.cancel()
@@ -182,7 +182,7 @@ def test_the_queue_is_bounded_too(loop: str) -> None:
         async with hostile_server(silence) as server, quick_client(server.url, limits) as client:
             calls = [asyncio.create_task(client.put(PUT, ITEM)) for _ in range(3)]
             await until(lambda: len(server.requests) == 1)
-            with pytest.raises(errors.UnsentError, match="2 calls wait"):
+            with pytest.raises(errors.NotSentError, match="2 calls wait"):
                 await client.put(PUT, ITEM)
             for call in calls:
                 call.cancel()
@@ -197,7 +197,7 @@ def test_a_refused_connection_has_sent_nothing_and_is_tried_again_for_any_call(l
         async with hostile_server() as server:
             url = server.url
         async with quick_client(url) as client:
-            with pytest.raises(errors.UnsentError, match="no connection") as caught:
+            with pytest.raises(errors.NotSentError, match="no connection") as caught:
                 await client.update(UPDATE, KEY, "ADD n :one", values={":one": 1})
             assert not caught.value.maybe_applied
             assert client.ledger[UPDATE.name].retries == QUICK.retries.max_tries - 1
@@ -213,14 +213,14 @@ def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: st
     async def check() -> None:
         deaf = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, backlog=1)
         tls = ssl.create_default_context()
-        endpoint = endpoints.parse(f"http://127.0.0.1:{deaf.sockets[0].getsockname()[1]}")
+        endpoint = endpoints.parse_endpoint(f"http://127.0.0.1:{deaf.sockets[0].getsockname()[1]}")
         limits = replace(
             QUICK, pool=replace(few(1), connect_timeout_s=0.05), retries=replace(QUICK.retries, max_tries=2)
         )
         # plain TCP is accepted and then silent, so TLS waits for a hello that never comes
-        channel = Channel(replace(endpoint, tls=tls), REGION, FixedKeys(LOCAL_KEYS), limits)
-        client = Client(channel, "test-")
-        with pytest.raises(errors.UnsentError, match="no connection in time"):
+        channel = Transport(replace(endpoint, tls=tls), REGION, StaticCredentials(LOCAL_KEYS), limits)
+        client = DynamoClient(channel, "test-")
+        with pytest.raises(errors.NotSentError, match="no connection in time"):
             await client.put(PUT, ITEM)
         client.close()
         deaf.close()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 
 from faults.clients import Table
 from faults.dynamo_calls import ABSENT, QUICK, REGION, run
@@ -36,7 +36,7 @@ from faults.proxy.fault import Fault
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.results import Written
+from tidings.platform.dynamo.results import WriteResult
 from tidings.platform.dynamo.transactions import Update
 
 NAME = "faults"
@@ -82,7 +82,7 @@ NOT_NOW: dict[str, Fault] = {
 
 
 @pytest.fixture
-def prefix(space: Space) -> str:
+def prefix(space: Namespace) -> str:
     return space.table_prefix
 
 
@@ -106,7 +106,7 @@ def test_a_write_that_cannot_be_repeated_reaches_the_engine_once_at_most(
 ) -> None:
     async def check() -> None:
         async with open_client(way.url, REGION, prefix, limits=QUICK) as client:
-            with pytest.raises(errors.UnansweredError) as caught:
+            with pytest.raises(errors.OutcomeUnknownError) as caught:
                 await client.update(UPDATE, KEY, **ADD, timeout_s=0.7)
             assert caught.value.maybe_applied
 
@@ -155,7 +155,7 @@ def test_a_read_gets_its_answer_in_the_end(fault: str, way: DynamoProxy, prefix:
 def test_what_was_refused_for_now_is_applied_once(
     fault: str, way: DynamoProxy, table: Table, prefix: str
 ) -> None:
-    async def check() -> Written:
+    async def check() -> WriteResult:
         async with open_client(way.url, REGION, prefix, limits=QUICK) as client:
             return await client.update(UPDATE, KEY, **ADD)
 
@@ -210,7 +210,7 @@ def test_connections_that_close_under_us_leave_doubts_but_no_double_writes(
                 try:
                     await client.update(UPDATE, KEY, **ADD)
                     done += 1
-                except errors.UnansweredError:
+                except errors.OutcomeUnknownError:
                     doubtful += 1
         return done, doubtful
 

@@ -30,15 +30,15 @@ from faults.dynamo_calls import (
 from faults.hostile_server import HostileServer, hostile_server, refuse, say_and_close
 from tidings.kernel.secrets import Secret
 from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.credentials import Keys
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Check, Delete, Put, Update
 
 QUERY_A = Query(condition="pk = :p", values={":p": "a"})
 
-type Use = Callable[[Client], Awaitable[object]]
+type Use = Callable[[DynamoClient], Awaitable[object]]
 
 
 async def asked(use: Use) -> HostileServer:
@@ -120,7 +120,7 @@ def test_without_need_nothing_more_is_asked_than_the_write() -> None:
 class Renewable:
     """Keys that have expired until somebody renews them."""
 
-    keys: Keys = field(default_factory=lambda: Keys("old", Secret("s"), Secret("old-token")))
+    keys: AwsKeys = field(default_factory=lambda: AwsKeys("old", Secret("s"), Secret("old-token")))
     ask_at: float = float("inf")
     renewals: int = 0
 
@@ -129,15 +129,15 @@ class Renewable:
 
     async def renew(self) -> None:
         self.renewals += 1
-        self.keys = Keys("new", Secret("s"), Secret("new-token"))
+        self.keys = AwsKeys("new", Secret("s"), Secret("new-token"))
 
 
 def test_expired_credentials_are_renewed_and_the_call_goes_again_signed_anew() -> None:
     async def check() -> None:
         async with hostile_server(refuse("ExpiredTokenException")) as server:
             source = Renewable()
-            channel = Channel(endpoints.parse(server.url), REGION, source, QUICK)
-            client = Client(channel, "test-")
+            channel = Transport(endpoints.parse_endpoint(server.url), REGION, source, QUICK)
+            client = DynamoClient(channel, "test-")
             written = await client.update(UPDATE, KEY, "ADD n :one", values={":one": 1})
             assert not written.maybe_repeated, "a refusal is an answer"
             first, second = (request.head for request in server.requests)
@@ -173,7 +173,9 @@ class Hanging(Renewable):
 def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_were() -> None:
     async def check() -> None:
         async with hostile_server(say_and_close(b""), refuse("ExpiredTokenException")) as server:
-            client = Client(Channel(endpoints.parse(server.url), REGION, Hanging(), QUICK), "test-")
+            client = DynamoClient(
+                Transport(endpoints.parse_endpoint(server.url), REGION, Hanging(), QUICK), "test-"
+            )
             with pytest.raises(errors.CredentialsExpiredError) as caught:
                 await client.put(PUT, ITEM, repeatable=True, timeout_s=0.3)
             assert caught.value.maybe_applied
@@ -185,8 +187,10 @@ def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_wer
 def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() -> None:
     async def check() -> None:
         async with hostile_server() as server:
-            client = Client(Channel(endpoints.parse(server.url), REGION, Stuck(), QUICK), "test-")
-            with pytest.raises(errors.UnsentError, match="no credentials in time") as caught:
+            client = DynamoClient(
+                Transport(endpoints.parse_endpoint(server.url), REGION, Stuck(), QUICK), "test-"
+            )
+            with pytest.raises(errors.NotSentError, match="no credentials in time") as caught:
                 await client.put(PUT, ITEM, timeout_s=0.05)
             assert caught.value.transient
             assert not server.requests
@@ -200,7 +204,7 @@ def test_a_call_without_time_is_not_sent(timeout_s: float) -> None:
     async def check() -> None:
         async with hostile_server() as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
-            with pytest.raises(errors.UnsentError, match="no time was left") as caught:
+            with pytest.raises(errors.NotSentError, match="no time was left") as caught:
                 await client.put(PUT, ITEM, timeout_s=timeout_s)
             assert caught.value.transient, "the same call may do better later"
             assert len(server.requests) == 1
@@ -212,7 +216,7 @@ def test_credentials_that_are_simply_wrong_are_not_tried_again() -> None:
     async def check() -> None:
         async with hostile_server(refuse("UnrecognizedClientException")) as server:
             async with quick_client(server.url) as client:
-                with pytest.raises(errors.AccessError):
+                with pytest.raises(errors.AccessDeniedError):
                     await client.put(PUT, ITEM)
             assert len(server.requests) == 1
 
@@ -231,8 +235,10 @@ def test_the_time_of_a_call_bounds_its_tries_and_no_wait_goes_past_it() -> None:
     async def check() -> None:
         async with hostile_server() as server:
             server.otherwise = refuse("ThrottlingException")
-            channel = Channel(endpoints.parse(server.url), REGION, Renewable(), patient, sleep=no_sleep)
-            client = Client(channel, "test-")
+            channel = Transport(
+                endpoints.parse_endpoint(server.url), REGION, Renewable(), patient, sleep=no_sleep
+            )
+            client = DynamoClient(channel, "test-")
             with pytest.raises(errors.ThrottledError):
                 await client.put(PUT, ITEM, timeout_s=5.0)
             assert all(wait_s < 5.0 for wait_s in waits)

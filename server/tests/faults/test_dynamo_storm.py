@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 import pytest
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 
 from faults.clients import Table
 from faults.dynamo_calls import ABSENT, QUICK, REGION
@@ -24,7 +24,7 @@ from faults.proxy import (
 )
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.pool import PoolLimits
 
@@ -60,7 +60,7 @@ class Conclusions:
     open: set[str] = field(default_factory=set)
 
 
-async def append(client: Client, pk: str, told: Conclusions, *, is_repeatable: bool) -> None:
+async def append(client: DynamoClient, pk: str, told: Conclusions, *, is_repeatable: bool) -> None:
     try:
         await client.put(PUT, {"pk": pk, "value": pk}, condition=ABSENT, repeatable=is_repeatable)
     except errors.ConditionFailedError as error:
@@ -81,7 +81,7 @@ async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
         QUICK, try_timeout_s=1.0, retries=tireless, pool=PoolLimits(max_connections=AT_ONCE // 2)
     )
 
-    async def writer(client: Client) -> None:
+    async def writer(client: DynamoClient) -> None:
         for pk in keys:
             await append(client, pk, told, is_repeatable=is_repeatable)
 
@@ -93,7 +93,7 @@ async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
 @pytest.mark.parametrize("is_repeatable", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_in_any_weather_what_the_client_concludes_is_true(
-    dynamo: Dynamo, table: Table, space: Space, seed: int, *, is_repeatable: bool
+    dynamo: Dynamo, table: Table, space: Namespace, seed: int, *, is_repeatable: bool
 ) -> None:
     with DynamoProxy(dynamo.url) as proxy:
         for number, fault in enumerate(WEATHER):

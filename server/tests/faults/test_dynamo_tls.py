@@ -21,19 +21,19 @@ from faults.hostile_server import (
     tell,
 )
 from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
 
 each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
-async def over_tls(server: HostileServer, authority: trustme.CA) -> Client:
-    endpoint = endpoints.parse(server.url)
+async def over_tls(server: HostileServer, authority: trustme.CA) -> DynamoClient:
+    endpoint = endpoints.parse_endpoint(server.url)
     assert endpoint.tls is not None
     authority.configure_trust(endpoint.tls)
-    channel = Channel(endpoint, REGION, FixedKeys(LOCAL_KEYS), QUICK)
-    return Client(channel, "test-")
+    channel = Transport(endpoint, REGION, StaticCredentials(LOCAL_KEYS), QUICK)
+    return DynamoClient(channel, "test-")
 
 
 def server_side(authority: trustme.CA, *names: str) -> ssl.SSLContext:
@@ -68,7 +68,7 @@ def test_a_certificate_that_does_not_fit_is_refused_before_anything_is_sent(loop
         trusted = trustme.CA() if fault == "another authority" else authority
         async with hostile_server(tls=server_side(authority, name)) as server:
             client = await over_tls(server, trusted)
-            with pytest.raises(errors.UnsentError, match="certificate") as caught:
+            with pytest.raises(errors.NotSentError, match="certificate") as caught:
                 await client.put(PUT, ITEM)
             assert not caught.value.transient
             assert not server.requests

@@ -39,7 +39,7 @@ from faults.hostile_server import (
     tell,
 )
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.pool import PoolLimits
 from tidings.platform.dynamo.transactions import Put
 
@@ -89,7 +89,7 @@ def test_a_write_that_is_not_safe_to_repeat_is_sent_once_and_its_doubt_is_told(
 ) -> None:
     async def check() -> None:
         async with hostile_server(SPOILT[spoilt]) as server, quick_client(server.url) as client:
-            with pytest.raises(errors.UnansweredError) as caught:
+            with pytest.raises(errors.OutcomeUnknownError) as caught:
                 await client.update(UPDATE, KEY, "ADD n :one", values={":one": 1})
             assert caught.value.maybe_applied
             assert server.operations == ["UpdateItem"]
@@ -127,7 +127,7 @@ def test_a_read_goes_again(loop: str, spoilt: str) -> None:
 def test_a_connection_with_a_spoilt_answer_is_never_used_again(loop: str, spoilt: str) -> None:
     async def check() -> None:
         async with hostile_server(BROKEN[spoilt]) as server, quick_client(server.url) as client:
-            with pytest.raises(errors.UnansweredError):
+            with pytest.raises(errors.OutcomeUnknownError):
                 await client.put(PUT, ITEM)
             await client.put(PUT, ITEM)
             assert [request.connection for request in server.requests] == [1, 2]
@@ -140,7 +140,7 @@ def test_a_connection_with_a_spoilt_answer_is_never_used_again(loop: str, spoilt
 def test_a_late_answer_is_no_answer(loop: str, late: str) -> None:
     async def check() -> None:
         async with hostile_server(LATE[late]) as server, quick_client(server.url, VERY_IMPATIENT) as client:
-            with pytest.raises(errors.UnansweredError, match="no answer in time"):
+            with pytest.raises(errors.OutcomeUnknownError, match="no answer in time"):
                 await client.put(PUT, ITEM)
             await client.put(PUT, ITEM)
             assert [request.connection for request in server.requests] == [1, 2]
@@ -170,7 +170,7 @@ def test_an_answer_larger_than_any_of_dynamodbs_is_cut_off(loop: str) -> None:
     async def check() -> None:
         huge = say(answer(b" " * 200_000))
         async with hostile_server(huge) as server, quick_client(server.url, small) as client:
-            with pytest.raises(errors.UnansweredError, match="larger"):
+            with pytest.raises(errors.OutcomeUnknownError, match="larger"):
                 await client.put(PUT, ITEM)
 
     run(loop, check())
@@ -200,21 +200,23 @@ def test_a_chunked_answer_is_an_answer(loop: str) -> None:
 
 REFUSALS: dict[str, tuple[Step, type[errors.DynamoError]]] = {
     "condition": (refuse("ConditionalCheckFailedException", Item=TAGGED), errors.ConditionFailedError),
-    "invalid": (refuse("ValidationException"), errors.InvalidError),
-    "access": (refuse("AccessDeniedException"), errors.AccessError),
+    "invalid": (refuse("ValidationException"), errors.ValidationError),
+    "access": (refuse("AccessDeniedException"), errors.AccessDeniedError),
     "throttled for good": (refuse("ThrottlingException"), errors.ThrottledError),
     "conflict for good": (refuse("TransactionConflictException"), errors.ConflictError),
 }
 
 
-async def refused(server: HostileServer, call: Callable[[Client], Awaitable[object]]) -> errors.DynamoError:
+async def refused(
+    server: HostileServer, call: Callable[[DynamoClient], Awaitable[object]]
+) -> errors.DynamoError:
     async with quick_client(server.url) as client:
         with pytest.raises(errors.DynamoError) as caught:
             await call(client)
         return caught.value
 
 
-def append(client: Client) -> Awaitable[object]:
+def append(client: DynamoClient) -> Awaitable[object]:
     return client.put(PUT, ITEM, condition=ABSENT, repeatable=True)
 
 
@@ -286,7 +288,7 @@ def test_a_read_that_was_never_answered_has_applied_nothing() -> None:
     async def check() -> None:
         async with hostile_server(*[say_and_close(b"")] * 4) as server:
             error = await refused(server, lambda client: client.get(GET, KEY))
-            assert isinstance(error, errors.UnansweredError)
+            assert isinstance(error, errors.OutcomeUnknownError)
             assert not error.maybe_applied
             assert len(server.requests) == 4
 
@@ -309,7 +311,7 @@ def test_a_transaction_without_a_token_is_not() -> None:
         async with hostile_server(say_and_close(b"")) as server:
             put = Put(table=TABLE, item=ITEM, condition=ABSENT)
             error = await refused(server, lambda client: client.transact_write(TRANSACT_WRITE, [put]))
-            assert isinstance(error, errors.UnansweredError)
+            assert isinstance(error, errors.OutcomeUnknownError)
             assert len(server.requests) == 1
 
     run("asyncio", check())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faults.proxy import Always, Between, Chance, Every, Match, Times
-from faults.proxy.dose import Dose
+from faults.proxy.dose import Frequency
 from faults.proxy.dynamo_request import Body, Request, ShardIterators
 from faults.proxy.http_message import Message
 from faults.proxy.unprocessed import merge, split
@@ -32,7 +32,7 @@ def parsed(operation: str, body: Body, iterators: ShardIterators | None = None) 
         (Chance(1.0, seed=1), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_a_dose_strikes_these_of_six(dose: Dose, struck: list[int]) -> None:
+def test_a_dose_strikes_these_of_six(dose: Frequency, struck: list[int]) -> None:
     assert [nth for nth in range(1, 7) if dose.strikes(nth)] == struck
 
 

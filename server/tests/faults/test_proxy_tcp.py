@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from faults.echo_server import EchoServer
 from faults.proxy import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse, TcpProxy
-from faults.proxy.tcp_weather import Flow
+from faults.proxy.tcp_weather import TcpFlow
 from faults.raw_client import RawClient
 from faults.until import until
 
@@ -147,7 +147,9 @@ def test_a_frozen_connection_can_be_cut(proxy: TcpProxy, client: RawClient, echo
         proxy.wait_until(lambda: proxy.flow(TO_UPSTREAM).waiting_bytes == 4)
         assert proxy.cut(reset=True) == 1
         assert client.read_to_end() == (b"", ConnectionResetError)
-        proxy.wait_until(lambda: proxy.flow(TO_UPSTREAM) == Flow(taken_bytes=9, passed_bytes=5, lost_bytes=4))
+        proxy.wait_until(
+            lambda: proxy.flow(TO_UPSTREAM) == TcpFlow(taken_bytes=9, passed_bytes=5, lost_bytes=4)
+        )
     assert echo.received == b"hello"
 
 

@@ -7,16 +7,16 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
 from faults.proxy import Direction, Freeze, TcpProxy
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 
 
 @pytest.fixture
-def proxy(own_fleet: Callable[[Wish], Fleet]) -> Iterator[TcpProxy]:
-    fleet = own_fleet(Wish(engines=frozenset({Engine.KAFKA}), kafka_behind_proxy=True))
+def proxy(own_fleet: Callable[[StartRequest], LocalCluster]) -> Iterator[TcpProxy]:
+    fleet = own_fleet(StartRequest(engines=frozenset({Engine.KAFKA}), kafka_behind_proxy=True))
     ports = fleet.status()[0].node.ports
     with TcpProxy("127.0.0.1", ports["proxied"], listen_port=ports["advertised"]) as proxy:
         yield proxy
@@ -39,7 +39,7 @@ class Sender:
 
 
 @pytest.fixture
-def sender(proxy: TcpProxy, space: Space) -> Sender:
+def sender(proxy: TcpProxy, space: Namespace) -> Sender:
     settings: dict[str, str | int | float | bool] = {
         "bootstrap.servers": f"127.0.0.1:{proxy.port}",
         "enable.idempotence": True,

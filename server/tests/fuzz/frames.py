@@ -15,18 +15,18 @@ import msgspec
 from unit.gateway.stages import RESUMED, WELCOME
 
 from fuzz.mutation import mutated
-from tidings.gateway.connection import Connection
-from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.limits import Limits
-from tidings.gateway.states import State
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.states import ConnectionState
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.codec import encode_answer
-from tidings.wire.errors import refusal
+from tidings.wire.codec import encode_response
+from tidings.wire.errors import make_error_body
 from tidings.wire.frames.connecting import Connect, Resume
-from tidings.wire.frames.shape import Done
+from tidings.wire.frames.shape import Ok
 
-STRICT, PATIENT = Limits(), Limits(faults=200, fault_every_s=0.05)
+STRICT, PATIENT = ConnectionLimits(), ConnectionLimits(faults=200, fault_every_s=0.05)
 FRAMES_PER_S = 40
 MAX_WRITTEN_BYTES = 1024
 
@@ -45,16 +45,16 @@ class Fuzz:
         frame = mutated(self._chance)
         try:
             self._take(self._connection.received(frame, self._now))
-            self._take(self._connection.tick(self._now))
+            self._take(self._connection.on_timer(self._now))
         except Exception as error:
             error.add_note(f"the frame was {frame[:400]!r}")
             raise
-        if self._connection.state is State.CLOSED:
+        if self._connection.state is ConnectionState.CLOSED:
             self._connection = self._fresh()
 
-    def _fresh(self) -> Connection:
+    def _fresh(self) -> ConnectionProtocol:
         """Most are let in first: a mutated `connect` seldom is."""
-        made = Connection(self._chance.choice((STRICT, PATIENT)), self._now, self._chance.random)
+        made = ConnectionProtocol(self._chance.choice((STRICT, PATIENT)), self._now, self._chance.random)
         if self._chance.random() < 0.7:
             made.received(b'{"id":1,"connect":{"credential":"c","protocol":1}}', self._now)
             made.answered(1, WELCOME, self._now)
@@ -64,13 +64,13 @@ class Fuzz:
     def _take(self, effects: list[Effect]) -> None:
         for effect in effects:
             match effect:
-                case Write(data):
+                case WriteFrame(data):
                     self._written(data)
-                case Close(code, reason):
-                    assert self._connection.state is State.CLOSED
+                case CloseConnection(code, reason):
+                    assert self._connection.state is ConnectionState.CLOSED
                     assert len(reason.encode()) <= 123
                     self.seen[f"close {CloseCode(code).name.lower()}"] += 1
-                case Call():
+                case HandleRequest():
                     self._called(effect)
         assert self._connection.in_flight <= STRICT.in_flight
 
@@ -80,19 +80,19 @@ class Fuzz:
         kind = next(name for name in frame if name != "id")
         self.seen[frame[kind]["code"] if kind == "error" else kind] += 1
 
-    def _called(self, call: Call) -> None:
+    def _called(self, call: HandleRequest) -> None:
         """Now and then an answer is long in coming. What was decoded can be encoded again."""
         self.seen["call"] += 1
-        encode_answer(1, call.request)
+        encode_response(1, call.request)
         if self._chance.random() < 0.95:
             self._take(self._connection.answered(call.number, self._answer(call), self._now))
 
-    def _answer(self, call: Call) -> msgspec.Struct:
+    def _answer(self, call: HandleRequest) -> msgspec.Struct:
         if self._chance.random() < 0.1:
-            return refusal(Code.OVERLOADED, "no")
+            return make_error_body(Code.OVERLOADED, "no")
         if isinstance(call.request, Connect):
             return WELCOME
-        return RESUMED if isinstance(call.request, Resume) else Done()
+        return RESUMED if isinstance(call.request, Resume) else Ok()
 
 
 def run(count: int, seed: int) -> Counter[str]:

@@ -14,12 +14,12 @@ from random import Random
 import msgspec
 import psutil
 from contract.gateway.raw_client import CLOSE, RawClient
-from fixtures.gateway import Gateway, House
+from fixtures.gateway import GatewayProcess, RunningGateway
 from fixtures.installation import installation
 from load.crowd import connect_frame, text
 
 from fuzz.mutation import mutated
-from tidings.gateway.socket.ports import CloseCode as SocketCode
+from tidings.gateway.socket.ports import SocketCloseCode as SocketCode
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.table import PUSH_OF
 
@@ -32,7 +32,7 @@ _KNOWN = {int(code): code.name.lower() for code in (*CloseCode, SocketCode.INVAL
 _ENDED = (ConnectionError, asyncio.IncompleteReadError)
 
 
-def start(house: House, library: str) -> Gateway:
+def start(house: GatewayProcess, library: str) -> RunningGateway:
     """The user's rate bounds what reaches the engines; what is refused by it is answered all the same."""
     return house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
@@ -128,7 +128,7 @@ def main() -> None:
             print(f"{name:28} {times:>9,}")
 
 
-async def _measured(gateway: Gateway, fuzz: Fuzz, given: argparse.Namespace) -> dict[str, float]:
+async def _measured(gateway: RunningGateway, fuzz: Fuzz, given: argparse.Namespace) -> dict[str, float]:
     process, ends_at = psutil.Process(gateway.popen.pid), time.monotonic() + given.minutes * 60
     await fuzz.run(given.count // 10)
     warm_kb = process.memory_info().rss / 1_024
@@ -148,7 +148,7 @@ async def _measured(gateway: Gateway, fuzz: Fuzz, given: argparse.Namespace) -> 
     }
 
 
-def taken(gateway: Gateway) -> float:
+def taken(gateway: RunningGateway) -> float:
     """What the gateway has heard: frames behind a close are sent and not heard."""
     return gateway.metric('socket_frames_total{way="in"}')
 

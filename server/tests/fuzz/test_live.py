@@ -2,7 +2,7 @@
 
 import psutil
 import pytest
-from fixtures.gateway import House
+from fixtures.gateway import GatewayProcess
 from fixtures.loops import until
 
 from fuzz.live import Fuzz, start, taken
@@ -10,7 +10,7 @@ from fuzz.live import Fuzz, start, taken
 
 @pytest.mark.parametrize("library", ["picows", "websockets"])
 async def test_a_live_gateway_answers_mutated_frames_or_closes_by_the_table(
-    house: House, library: str
+    house: GatewayProcess, library: str
 ) -> None:
     await house.found()
     gateway = start(house, library)

@@ -27,20 +27,20 @@ def connect_frame(token: str, device: str) -> bytes:
 
 
 @dataclass
-class Arrived:
+class ConnectedDevices:
     """`refusals`: how often it was sent away before."""
 
     client: RawClient
     refusals: int
 
 
-async def arrive(port: int, token: str, device: str) -> Arrived:
+async def connect_all(port: int, token: str, device: str) -> ConnectedDevices:
     """Comes back when told, as often as it takes, until it is welcomed."""
     refusals = 0
     while True:
         client, wait_ms = await _try(port, token, device)
         if wait_ms is None:
-            return Arrived(client, refusals)
+            return ConnectedDevices(client, refusals)
         client.reset()
         refusals += 1
         await asyncio.sleep(wait_ms / 1_000)

@@ -17,30 +17,30 @@ from fixtures.memory_log import MemoryMembers
 from fixtures.packed_log import PackedLog
 
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.append import LANES_KEPT, WEIGHT_KEPT, Appends
-from tidings.messages.lane import World
-from tidings.messages.model import Kind
+from tidings.messages.append import MAX_CACHED_WEIGHT, MAX_IDLE_QUEUES, Appender
+from tidings.messages.lane import AppendDeps
+from tidings.messages.model import EntryKind
 
 
-class Held(NamedTuple):
+class MemoryUse(NamedTuple):
     """What the lanes held in the end."""
 
     bytes_: int
     weight: int
 
 
-async def held_after(messages: int, chats: int, *, lanes_kept: int, weight_kept: int) -> Held:
+async def memory_after(messages: int, chats: int, *, lanes_kept: int, weight_kept: int) -> MemoryUse:
     """Send so many messages to so many chats, each to a chat at random, and measure what the lanes hold."""
     log, chance = PackedLog(), random.Random(1)
-    world = World(log, MemoryMembers({ANNA, BEN}), SystemClock(), epoch=first_epoch)
+    world = AppendDeps(log, MemoryMembers({ANNA, BEN}), SystemClock(), epoch=initial_epoch)
     heads = [1] * chats
     for number in range(chats):
-        await log.append(_chat(number), [entry(1, Kind.CREATE)])
+        await log.append(_chat(number), [entry(1, EntryKind.CREATE)])
     tracemalloc.start()
     try:
-        appends = Appends(world, lanes_kept, weight_kept)
+        appends = Appender(world, lanes_kept, weight_kept)
         for number in range(messages):
             chat = chance.randrange(chats)
             sent = proposal(
@@ -54,7 +54,7 @@ async def held_after(messages: int, chats: int, *, lanes_kept: int, weight_kept:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    return Held(before - after, weight)
+    return MemoryUse(before - after, weight)
 
 
 def _chat(number: int) -> ChatKey:
@@ -66,7 +66,9 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--chats", type=int, default=60_000)
     args = parser.parse_args()
-    held = asyncio.run(held_after(args.messages, args.chats, lanes_kept=LANES_KEPT, weight_kept=WEIGHT_KEPT))
+    held = asyncio.run(
+        memory_after(args.messages, args.chats, lanes_kept=MAX_IDLE_QUEUES, weight_kept=MAX_CACHED_WEIGHT)
+    )
     print(json.dumps({"messages": args.messages, "held_mib": round(held.bytes_ / 2**20, 1)} | held._asdict()))
 
 

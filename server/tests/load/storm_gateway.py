@@ -11,12 +11,12 @@ import time
 from dataclasses import asdict, dataclass
 
 import psutil
-from fixtures.gateway import Gateway, House, crowds
+from fixtures.gateway import GatewayProcess, RunningGateway, open_crowd
 from fixtures.installation import installation
 from fixtures.loops import until
 
-from load.crowd import Arrived, arrive
-from tidings.gateway.admission import AdmissionOptions, settled_within_s
+from load.crowd import ConnectedDevices, connect_all
+from tidings.gateway.admission import AdmissionOptions, max_admission_delay_s
 
 _GONE_WITHIN_S = 60.0
 _GIVEN_BACK_S = 12.0
@@ -35,25 +35,25 @@ class Wave:
     left_kb: float
 
 
-def start(house: House, options: AdmissionOptions, library: str) -> Gateway:
+def start(house: GatewayProcess, options: AdmissionOptions, library: str) -> RunningGateway:
     return house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_CONNECTS_PER_S=str(options.connects_per_s),
         TIDINGS_GATEWAY_CONNECT_BURST=str(options.burst),
         TIDINGS_GATEWAY_MAX_CONNECTIONS="12000",
-        **crowds(12_000),
+        **open_crowd(12_000),
         TIDINGS_LIMITS_TENANT_RATE="100000/s",
         TIDINGS_LIMITS_TENANT_BURST="100000",
     )
 
 
 async def wave(
-    gateway: Gateway, tokens: list[str], options: AdmissionOptions, given_back_s: float = 0.0
+    gateway: RunningGateway, tokens: list[str], options: AdmissionOptions, given_back_s: float = 0.0
 ) -> Wave:
     """`given_back_s`: so long after they left it is looked at what stayed."""
     process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
     before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
-    arrived = await asyncio.gather(*(arrive(port, token, f"d-{n}") for n, token in enumerate(tokens)))
+    arrived = await asyncio.gather(*(connect_all(port, token, f"d-{n}") for n, token in enumerate(tokens)))
     in_s = time.monotonic() - began
     assert gateway.metric("socket_devices") == len(tokens)
     cpu_us = (_cpu_s(process) - cpu_s) / len(tokens) * 1e6
@@ -64,14 +64,14 @@ async def wave(
         clients=len(tokens),
         refusals=sum(each.refusals for each in arrived),
         in_s=round(in_s, 2),
-        stated_s=round(settled_within_s(len(tokens), options), 2),
+        stated_s=round(max_admission_delay_s(len(tokens), options), 2),
         cpu_us_each=round(cpu_us, 1),
         kb_each=round(kb_each, 2),
         left_kb=round(_kb(process) - before_kb, 1),
     )
 
 
-async def _leave(gateway: Gateway, arrived: list[Arrived]) -> None:
+async def _leave(gateway: RunningGateway, arrived: list[ConnectedDevices]) -> None:
     for each in arrived:
         each.client.reset()
     await until(lambda: gateway.metric("socket_open") == 0, _GONE_WITHIN_S)

@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from contract.gateway.raw_client import CLOSE, RawClient
-from fixtures.gateway import Gateway, House
+from fixtures.gateway import GatewayProcess, RunningGateway
 from fixtures.installation import installation
-from fixtures.lists import Lists
+from fixtures.lists import ChatListEnv
 from fixtures.loops import until
 from fixtures.stage import by
 
-from load.crowd import arrive, text
+from load.crowd import connect_all, text
 from tidings.kernel.ids import UserId
 
 _PONG = text(b'{"pong":{}}')
@@ -76,7 +76,7 @@ class Light:
 
     async def come(self, port: int) -> None:
         self.told.clear()
-        self._client = (await arrive(port, self._token, "phone")).client
+        self._client = (await connect_all(port, self._token, "phone")).client
         self._client.send(text(json.dumps({"subscribe": {"users": self.watches}}).encode()))
         self._reading = asyncio.create_task(self._read(self._client))
 
@@ -118,7 +118,7 @@ async def _frame(client: RawClient) -> dict[str, Any] | None:
     return found
 
 
-def start(house: House, plan: Plan) -> Gateway:
+def start(house: GatewayProcess, plan: Plan) -> RunningGateway:
     unlimited = {
         f"TIDINGS_LIMITS_{whom}_{what}": f"1000000{unit}"
         for whom in ("TENANT", "USER", "ADDRESS")
@@ -132,12 +132,12 @@ def start(house: House, plan: Plan) -> Gateway:
     )
 
 
-async def people(house: House, plan: Plan) -> list[Light]:
+async def people(house: GatewayProcess, plan: Plan) -> list[Light]:
     """In circles, each a group chat, because one watches those with whom one shares a chat."""
     size = plan.watched + 1
     circles = [[f"u-{c}-{n}" for n in range(size)] for c in range(-(-plan.devices // size))]
     async with house.stage() as stage:
-        lists = Lists(stage)
+        lists = ChatListEnv(stage)
         for circle in circles:
             owner, *others = map(UserId, circle)
             await stage.manage.group(stage.tenant, by(owner), "circle", others)
@@ -158,7 +158,7 @@ async def all_come(lights: Sequence[Light], ports: Sequence[int]) -> float:
     return time.monotonic() - began
 
 
-async def storm(house: House, plan: Plan, within_s: float) -> Storm:
+async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     one, two = start(house, plan), start(house, plan)
     lights = await people(house, plan)
     await all_come(lights, [one.socket_port, two.socket_port])

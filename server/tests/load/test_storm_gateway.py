@@ -1,7 +1,7 @@
 """The short form of `just storm-gateway`."""
 
 import pytest
-from fixtures.gateway import House
+from fixtures.gateway import GatewayProcess
 
 from load.storm_gateway import start, wave
 from tidings.gateway.admission import AdmissionOptions
@@ -12,7 +12,9 @@ _SLACK_S = 10.0
 
 
 @pytest.mark.parametrize("library", ["picows", "websockets"])
-async def test_a_storm_is_let_in_as_told_and_its_memory_is_used_again(house: House, library: str) -> None:
+async def test_a_storm_is_let_in_as_told_and_its_memory_is_used_again(
+    house: GatewayProcess, library: str
+) -> None:
     await house.found()
     options = AdmissionOptions(connects_per_s=200, burst=100)
     gateway = start(house, options, library)

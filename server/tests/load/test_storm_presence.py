@@ -1,13 +1,13 @@
 """The short form of `just storm-presence`."""
 
 import pytest
-from fixtures.gateway import House
+from fixtures.gateway import GatewayProcess
 
 from load.storm_presence import Plan, storm
 
 
 @pytest.mark.deadline(240.0)
-async def test_a_gateway_that_dies_makes_no_storm_of_presence(house: House) -> None:
+async def test_a_gateway_that_dies_makes_no_storm_of_presence(house: GatewayProcess) -> None:
     await house.found()
     plan = Plan(devices=88, stay_away=6, lease_s=6.0, renew_every_s=2.0, hold_s=20.0)
     seen = await storm(house, plan, 120.0)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from simulation.device import Device
-from simulation.town import Town
+from simulation.town import SimulatedWorld
 
 from tidings.chats.model import Interval, may_see
 from tidings.delivery import rules
-from tidings.delivery.model import Row
-from tidings.delivery.store.items import OF_A_CHAT, news_in, row_of
+from tidings.delivery.model import ChatRow
+from tidings.delivery.store.items import OF_A_CHAT, row_from_item, update_from_item
 from tidings.kernel.ids import ChatId, UserId
 from tidings.platform.dynamo.values import Item
 
@@ -16,7 +16,7 @@ type Log = dict[int, Item]
 type Stays = dict[UserId, list[Interval]]
 
 
-def logs(town: Town) -> dict[ChatId, Log]:
+def logs(town: SimulatedWorld) -> dict[ChatId, Log]:
     """Return each chat's entries. Partitions beside the log (reactions, ephemeral content) have a longer key."""
     partitions = town.tables.rows["messages"].partitions
     found = {name.partition("#")[2]: log for name, log in partitions.items()}
@@ -36,14 +36,14 @@ def stays_in(log: Log) -> Stays:
     return found
 
 
-def is_settled(town: Town) -> bool:
+def is_settled(town: SimulatedWorld) -> bool:
     """Nobody waits for an answer, and nothing is missing."""
     if town.busy or any(device.outbox or not device.is_live for device in town.devices):
         return False
     return not any(True for chat, log in logs(town).items() for _ in _faults_of_chat(town, chat, log))
 
 
-def breaches(town: Town) -> Iterator[str]:
+def breaches(town: SimulatedWorld) -> Iterator[str]:
     yield from town.record.breaches
     yield from town.scheduler.faults
     if town.busy:
@@ -59,14 +59,14 @@ def breaches(town: Town) -> Iterator[str]:
         yield from _faults_of_pages(town, chat, stays_in(log))
 
 
-def _faults_of_pages(town: Town, chat: ChatId, stays: Stays) -> Iterator[str]:
+def _faults_of_pages(town: SimulatedWorld, chat: ChatId, stays: Stays) -> Iterator[str]:
     for user, asked, shown in town.record.pages:
         strange = [n for n in shown if asked == chat and not may_see(stays.get(user, []), n)]
         if strange:
             yield f"{user} was shown {strange} of {chat}, which is not his to see: {stays.get(user)}"
 
 
-def _faults_of_keys(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
+def _faults_of_keys(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
     places: dict[tuple[str, str], int] = {}
     for sequence, entry in log.items():
         key = (entry["sender_id"], entry["client_message_id"])
@@ -81,7 +81,7 @@ def _faults_of_keys(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
             yield f"{key} stands at {sequence}, and was acked at {acked}"
 
 
-def _faults_of_chat(town: Town, chat: ChatId, log: Log) -> Iterator[str]:
+def _faults_of_chat(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
     stays = stays_in(log)
     for device in town.devices:
         yield from _faults_of_device(device, chat, log, stays.get(device.user, []))
@@ -128,14 +128,14 @@ def _is_changed(item: Item) -> bool:
 
 
 def _faults_of_row(
-    town: Town, chat: ChatId, log: Log, user: UserId, intervals: list[Interval]
+    town: SimulatedWorld, chat: ChatId, log: Log, user: UserId, intervals: list[Interval]
 ) -> Iterator[str]:
     """The chat list: as far as the user may see, and unread as the log has it."""
     item = town.tables.rows["delivery_state"].get({"user_id": f"acme#{user}", "chat_id": f"acme#{chat}"})
     if item is None:
         yield f"{user} has no row for {chat}"
         return
-    row = _with_counter(town, chat, row_of(item))
+    row = _with_counter(town, chat, row_from_item(item))
     last = max(n for n in log if may_see(intervals, n))
     head = row.known.head.sequence if row.known.head else 0
     if head != last:
@@ -147,14 +147,16 @@ def _faults_of_row(
         own = max((n for n in log if _is_message(log[n]) and log[n]["sender_id"] == user), default=0)
         since = max(own, row.read.sequence if row.read else 0, intervals[-1].joined + 1)
         unread = sum(_is_message(log[n]) for n in log if n > since)
-        if rules.unread(row) != unread:
-            yield f"{user} has {rules.unread(row)} unread in {chat}, and it is {unread}"
+        if rules.unread_count(row) != unread:
+            yield f"{user} has {rules.unread_count(row)} unread in {chat}, and it is {unread}"
 
 
-def _with_counter(town: Town, chat: ChatId, row: Row) -> Row:
+def _with_counter(town: SimulatedWorld, chat: ChatId, row: ChatRow) -> ChatRow:
     """The head of a large chat stands once, for all."""
     counter = town.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
-    return rules.with_head(row, news_in(counter, OF_A_CHAT)) if row.known.is_large and counter else row
+    return (
+        rules.with_head(row, update_from_item(counter, OF_A_CHAT)) if row.known.is_large and counter else row
+    )
 
 
 def _is_message(item: Item) -> bool:

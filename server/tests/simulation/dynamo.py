@@ -9,29 +9,29 @@ from simulation.tables import Tables
 
 from tidings.platform.dynamo.access import AccessPattern, Operation
 from tidings.platform.dynamo.bodies import Names, Returns
-from tidings.platform.dynamo.channel import Limits
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import DynamoError, ThrottledError, UnansweredError
-from tidings.platform.dynamo.ledger import Ledger
-from tidings.platform.dynamo.plans import Plan, Plans
-from tidings.platform.dynamo.queries import Page, Query
-from tidings.platform.dynamo.results import Written
+from tidings.platform.dynamo.channel import CallLimits
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.errors import DynamoError, OutcomeUnknownError, ThrottledError
+from tidings.platform.dynamo.ledger import CapacityLedger
+from tidings.platform.dynamo.plans import CheckedPattern, PatternChecker
+from tidings.platform.dynamo.queries import Query, QueryPage
+from tidings.platform.dynamo.results import WriteResult
 from tidings.platform.dynamo.retries import Retries
-from tidings.platform.dynamo.shapes import Shape
-from tidings.platform.dynamo.transactions import Action, Delete, Get, Put, Update
+from tidings.platform.dynamo.shapes import ItemType
+from tidings.platform.dynamo.transactions import Delete, Put, TransactAction, TransactGet, Update
 from tidings.platform.dynamo.values import Attributes, Item
 
-_LIMITS = Limits()
+_LIMITS = CallLimits()
 
 
-class SimClient(Client):
+class SimClient(DynamoClient):
     """One of a process. What the channel decides about repeats is decided here by the same rules."""
 
     def __init__(self, tables: Tables, network: Network) -> None:
         self.tables = tables
         self.network = network
-        self.ledger = Ledger()
-        self._plans = Plans("", self.ledger)
+        self.ledger = CapacityLedger()
+        self._plans = PatternChecker("", self.ledger)
         self._retries = Retries(_LIMITS.retries, network.chance.random)
 
     @override
@@ -56,15 +56,15 @@ class SimClient(Client):
 
     @override
     async def query_as[T](
-        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> Page[T]:
+        self, shape: ItemType[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> QueryPage[T]:
         table = self._plan(pattern, Operation.QUERY).table
         assert pattern.index is None, "there are no indexes here"
         is_short = not self.network.weather.is_fair and self.network.chance.random() < 0.1
         page, _ = await self._call(
             pattern, lambda: self.tables.query(table, query, 2 if is_short else None), timeout_s=timeout_s
         )
-        return Page([shape.of(item) for item in page.items], page.start, page.scanned)
+        return QueryPage([shape.of(item) for item in page.items], page.start, page.scanned)
 
     @override
     async def put(
@@ -78,7 +78,7 @@ class SimClient(Client):
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         table = self._plan(pattern, Operation.PUT_ITEM).table
         action = Put(table=table, item=item, condition=condition, names=names, values=values)
         return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
@@ -96,7 +96,7 @@ class SimClient(Client):
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         table = self._plan(pattern, Operation.UPDATE_ITEM).table
         action = Update(table=table, key=key, update=update, condition=condition, names=names, values=values)
         return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
@@ -113,7 +113,7 @@ class SimClient(Client):
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         table = self._plan(pattern, Operation.DELETE_ITEM).table
         action = Delete(table=table, key=key, condition=condition, names=names, values=values)
         return await self._do(pattern, action, returns, is_repeatable=repeatable, timeout_s=timeout_s)
@@ -122,12 +122,12 @@ class SimClient(Client):
     async def transact_write(
         self,
         pattern: AccessPattern,
-        actions: Sequence[Action],
+        actions: Sequence[TransactAction],
         *,
         token: str | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         assert token is None, "tokens are not simulated"
         plan = self._plan(pattern, Operation.TRANSACT_WRITE_ITEMS)
         assert all(plan.table_of(action.table) for action in actions)
@@ -138,11 +138,11 @@ class SimClient(Client):
             is_repeatable=repeatable,
             timeout_s=timeout_s,
         )
-        return Written(maybe_repeated=is_doubtful)
+        return WriteResult(maybe_repeated=is_doubtful)
 
     @override
     async def transact_get(
-        self, pattern: AccessPattern, gets: Sequence[Get], *, timeout_s: float | None = None
+        self, pattern: AccessPattern, gets: Sequence[TransactGet], *, timeout_s: float | None = None
     ) -> list[Item | None]:
         plan = self._plan(pattern, Operation.TRANSACT_GET_ITEMS)
         found, _ = await self._call(
@@ -188,18 +188,18 @@ class SimClient(Client):
         for action in actions:
             await self._do(pattern, action, None, is_repeatable=repeatable, timeout_s=timeout_s)
 
-    def _plan(self, pattern: AccessPattern, operation: Operation) -> Plan:
+    def _plan(self, pattern: AccessPattern, operation: Operation) -> CheckedPattern:
         return self._plans.of(pattern, operation)
 
     async def _do(
         self,
         pattern: AccessPattern,
-        action: Action,
+        action: TransactAction,
         returns: Returns | None,
         *,
         is_repeatable: bool,
         timeout_s: float | None,
-    ) -> Written:
+    ) -> WriteResult:
         attributes, is_doubtful = await self._call(
             pattern,
             lambda: self.tables.write(action, returns),
@@ -207,7 +207,7 @@ class SimClient(Client):
             is_repeatable=is_repeatable,
             timeout_s=timeout_s,
         )
-        return Written(attributes, is_doubtful)
+        return WriteResult(attributes, is_doubtful)
 
     async def _call[T](
         self,
@@ -246,6 +246,6 @@ class SimClient(Client):
         try:
             return await self.network.ask(name, do, within_s)
         except NoAnswerError as error:
-            raise UnansweredError(str(error)) from error
+            raise OutcomeUnknownError(str(error)) from error
         except RefusedForNowError as error:
             raise ThrottledError(str(error)) from error

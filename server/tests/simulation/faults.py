@@ -6,13 +6,13 @@ Each is drawn with everything that it needs, and gives what is to be done at its
 from collections.abc import Callable
 from random import Random
 
-from simulation.town import Town
+from simulation.town import SimulatedWorld
 
 type Step = Callable[[], None]
-type Fault = Callable[[Town, Random], Step]
+type Fault = Callable[[SimulatedWorld, Random], Step]
 
 
-def kill_gateway(town: Town, chance: Random) -> Step:
+def kill_gateway(town: SimulatedWorld, chance: Random) -> Step:
     place, back_s = chance.randrange(len(town.gateways)), chance.random() * 6
 
     def step() -> None:
@@ -23,7 +23,7 @@ def kill_gateway(town: Town, chance: Random) -> Step:
     return step
 
 
-def kill_worker(town: Town, chance: Random) -> Step:
+def kill_worker(town: SimulatedWorld, chance: Random) -> Step:
     place, back_s = chance.randrange(len(town.workers)), chance.random() * 6
 
     def step() -> None:
@@ -34,7 +34,7 @@ def kill_worker(town: Town, chance: Random) -> Step:
     return step
 
 
-def kill_relay(town: Town, chance: Random) -> Step:
+def kill_relay(town: SimulatedWorld, chance: Random) -> Step:
     back_s = chance.random() * 6
 
     def step() -> None:
@@ -45,7 +45,7 @@ def kill_relay(town: Town, chance: Random) -> Step:
     return step
 
 
-def stop_something(town: Town, chance: Random) -> Step:
+def stop_something(town: SimulatedWorld, chance: Random) -> Step:
     """As by SIGSTOP, sometimes for longer than a session or a lease lasts."""
     draw, stopped_s = chance.random(), chance.choice((1.0, 8.0, 70.0)) * chance.random()
 
@@ -60,7 +60,7 @@ def stop_something(town: Town, chance: Random) -> Step:
     return step
 
 
-def wipe_redis(town: Town, chance: Random) -> Step:
+def wipe_redis(town: SimulatedWorld, chance: Random) -> Step:
     del chance
 
     def step() -> None:
@@ -70,7 +70,7 @@ def wipe_redis(town: Town, chance: Random) -> Step:
     return step
 
 
-def take_redis_away(town: Town, chance: Random) -> Step:
+def take_redis_away(town: SimulatedWorld, chance: Random) -> Step:
     away_s, forgets = chance.random() * 6, chance.random() < 0.5
 
     def come_back() -> None:
@@ -87,12 +87,12 @@ def take_redis_away(town: Town, chance: Random) -> Step:
     return step
 
 
-def break_lines(town: Town, chance: Random) -> Step:
+def break_lines(town: SimulatedWorld, chance: Random) -> Step:
     del chance
     return town.redis.break_lines
 
 
-def wipe_kafka(town: Town, chance: Random) -> Step:
+def wipe_kafka(town: SimulatedWorld, chance: Random) -> Step:
     del chance
 
     def step() -> None:
@@ -102,7 +102,7 @@ def wipe_kafka(town: Town, chance: Random) -> Step:
     return step
 
 
-def rewind_kafka(town: Town, chance: Random) -> Step:
+def rewind_kafka(town: SimulatedWorld, chance: Random) -> Step:
     """The group begins again at an earlier offset: everything since comes a second time."""
     back = chance.randint(1, 6)
 

@@ -9,20 +9,20 @@ from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.values import Item
-from tidings.relay.model import Committed, Page, Record, Shard, ShardId
-from tidings.relay.ports import AwayError, IteratorOverError, TrimmedError
+from tidings.relay.model import EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
+from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
 
 _SHARD = ShardId("shard-1")
 _AT_ONCE = 20
 
 
-class SimFeed:
+class SimChangeStream:
     """A record's number is its place in the shard; an iterator is the next place, and the age that it is of."""
 
     def __init__(self, network: Network, page_records: int = _AT_ONCE) -> None:
         self._network = network
         self._page_records = page_records
-        self.records: list[Record] = []
+        self.records: list[ShardRecord] = []
         self._trimmed = 0
         self._age = 0
 
@@ -30,8 +30,8 @@ class SimFeed:
         """What changes an entry is news of nothing: it has an entry of its own. Nor is what stands beside the log."""
         tenant, chat, *beside = item["chat_id"].split("#")
         is_entry = is_new and not beside
-        news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
-        self.records.append(Record(str(len(self.records)), None, news))
+        news = EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
+        self.records.append(ShardRecord(str(len(self.records)), None, news))
 
     def trim(self, count: int) -> None:
         self._trimmed = count
@@ -39,8 +39,8 @@ class SimFeed:
     def expire_iterators(self) -> None:
         self._age += 1
 
-    async def shards(self) -> Sequence[Shard]:
-        return await self._ask("shards", lambda: [Shard(_SHARD)])
+    async def shards(self) -> Sequence[StreamShard]:
+        return await self._ask("shards", lambda: [StreamShard(_SHARD)])
 
     async def iterator(self, shard: ShardId, after: str | None) -> str:
         assert shard == _SHARD
@@ -50,14 +50,14 @@ class SimFeed:
 
         return await self._ask("iterator", find)
 
-    async def page(self, iterator: str) -> Page:
-        def read() -> Page:
+    async def page(self, iterator: str) -> RecordPage:
+        def read() -> RecordPage:
             age, _, place = iterator.partition(".")
             if int(age) != self._age:
-                raise IteratorOverError
+                raise StreamIteratorExpiredError
             at = self._kept(int(place))
             found = self.records[at : at + self._page_records]
-            return Page(found, self._token(at + len(found)))
+            return RecordPage(found, self._token(at + len(found)))
 
         return await self._ask("page", read)
 
@@ -73,4 +73,4 @@ class SimFeed:
         try:
             return await self._network.ask(f"stream.{what}", read)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise AwayError(str(error)) from error
+            raise RelaySourceUnavailableError(str(error)) from error

@@ -9,12 +9,12 @@ from typing import NamedTuple, override
 from simulation.loop import Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
-from tidings.kernel.fences import ConsumersAwayError, Reached
+from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress
 from tidings.kernel.ids import ChatKey
 from tidings.messages import events
 from tidings.platform.kafka.errors import UnknownOutcomeError
-from tidings.platform.kafka.publisher import Publisher
-from tidings.platform.kafka.pump import Placed
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.pump import RecordMetadata
 from tidings.platform.kafka.records import Headers, Record
 from tidings.topics.declaration import MESSAGES
 
@@ -60,16 +60,16 @@ class Topic:
     def of(self, key: bytes) -> Partition:
         return self.partitions[zlib.crc32(key) % PARTITIONS]
 
-    def append(self, key: bytes, value: bytes) -> Placed:
+    def append(self, key: bytes, value: bytes) -> RecordMetadata:
         partition = self.of(key)
         at = partition.end
         partition.records.append(Record(MESSAGES.name, partition.number, at, 0, key, value, ()))
         self._wake()
-        return Placed(partition.number, at)
+        return RecordMetadata(partition.number, at)
 
-    def reached(self, key: bytes) -> Reached:
+    def reached(self, key: bytes) -> PartitionProgress:
         partition = self.of(key)
-        return Reached(partition.number, partition.end, partition.committed)
+        return PartitionProgress(partition.number, partition.end, partition.committed)
 
     def wipe(self) -> None:
         """The log is lost and made anew; the group and what it had committed go with it."""
@@ -134,7 +134,7 @@ class Topic:
         return True
 
 
-class SimPublisher(Publisher):
+class SimPublisher(KafkaPublisher):
     """A process's own: in order, and with an answer for each. What waits in a process that is killed is not sent."""
 
     def __init__(self, topic: Topic) -> None:
@@ -144,10 +144,10 @@ class SimPublisher(Publisher):
     @override
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
-    ) -> "asyncio.Future[Placed]":
+    ) -> "asyncio.Future[RecordMetadata]":
         del headers
         loop, network = asyncio.get_running_loop(), self._topic.network
-        answer: asyncio.Future[Placed] = loop.create_future()
+        answer: asyncio.Future[RecordMetadata] = loop.create_future()
         is_sent, is_answered = not network.is_lost(), not network.is_lost()
         self._last_at = max(self._last_at, loop.time() + network.delay_s())
         if topic == MESSAGES.name and is_sent and key is not None and value is not None:
@@ -156,18 +156,18 @@ class SimPublisher(Publisher):
             loop.call_later(_DELIVERED_WITHIN_S, _unknown, answer)
         return answer
 
-    def _arrive(self, key: bytes, value: bytes, answer: "asyncio.Future[Placed] | None") -> None:
+    def _arrive(self, key: bytes, value: bytes, answer: "asyncio.Future[RecordMetadata] | None") -> None:
         placed = self._topic.append(key, value)
         if answer is not None and not answer.done():
             asyncio.get_running_loop().call_later(self._topic.network.delay_s(), _placed, answer, placed)
 
 
-def _placed(answer: "asyncio.Future[Placed]", placed: Placed) -> None:
+def _placed(answer: "asyncio.Future[RecordMetadata]", placed: RecordMetadata) -> None:
     if not answer.done():
         answer.set_result(placed)
 
 
-def _unknown(answer: "asyncio.Future[Placed]") -> None:
+def _unknown(answer: "asyncio.Future[RecordMetadata]") -> None:
     if not answer.done():
         answer.set_exception(UnknownOutcomeError("nobody answered"))
 
@@ -178,11 +178,11 @@ class SimConsumers:
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
 
-    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
-        def read() -> Mapping[ChatKey, Reached]:
-            return {chat: self._topic.reached(events.kafka_key(chat)) for chat in sorted(chats)}
+    async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
+        def read() -> Mapping[ChatKey, PartitionProgress]:
+            return {chat: self._topic.reached(events.partition_key(chat)) for chat in sorted(chats)}
 
         try:
             return await self._topic.network.ask("kafka.reached", read)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise ConsumersAwayError(str(error)) from error
+            raise ConsumersUnavailableError(str(error)) from error

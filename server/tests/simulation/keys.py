@@ -25,7 +25,7 @@ class SimKeys:
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
         place = _place(chat, sequence)
         if not content.startswith(place):
-            raise TidingsError(Code.CONTENT_UNREADABLE, "It was sealed for another place.")
+            raise TidingsError(Code.DECRYPTION_FAILED, "It was sealed for another place.")
         return content.removeprefix(place)
 
     seal_preview = seal

@@ -12,15 +12,15 @@ from simulation.device import Body, Device
 from simulation.record import Operation
 from simulation.server import Gateway
 
-from tidings.chats.manage import Caller
+from tidings.chats.manage import ChangeContext
 from tidings.kernel.ids import ChatId, ClientKey, UserId
 
 if TYPE_CHECKING:
     from simulation.scenario import Scenario
-    from simulation.town import Town
+    from simulation.town import SimulatedWorld
 
-type Strand = tuple[float, Callable[[], object]]
-type Kind = Callable[[Knot], list[Strand]]
+type RaceTask = tuple[float, Callable[[], object]]
+type RaceKind = Callable[[FinalRace], list[RaceTask]]
 
 _AWAY_S: Final = 2.0
 _ENDS_S: Final = 1.0
@@ -29,10 +29,10 @@ _SETTLES_S: Final = 12.0
 """Longer than a heartbeat: what went before it is healed, and does not hide what comes now."""
 
 
-class Knot:
+class FinalRace:
     def __init__(self, scenario: "Scenario") -> None:
         self._scenario = scenario
-        self.town: Town = scenario.town
+        self.town: SimulatedWorld = scenario.town
         self.chance: Random = scenario.chance
         self._within_s = self.chance.choice((0.01, 0.03, 0.1))
 
@@ -50,21 +50,21 @@ class Knot:
             town.scheduler.outside.call_later(at_s, strand)
         self._run(max(at_s for at_s, _ in strands) + _ENDS_S)
 
-    def _kind(self) -> Kind:
+    def _kind(self) -> RaceKind:
         """Those in which somebody is taken out need somebody who is in."""
         if not self.others():
-            return Knot.together
+            return FinalRace.together
         if self._scenario.grows_in_knot:
             return late.grows_late
         kinds, weights = zip(*(_KINDS_IF_LARGE if self._scenario.grows else _KINDS), strict=True)
-        kind: Kind = self.chance.choices(kinds, weights)[0]
+        kind: RaceKind = self.chance.choices(kinds, weights)[0]
         return kind
 
     def _run(self, seconds: float) -> None:
         scheduler = self.town.scheduler
         scheduler.run_until(lambda: False, scheduler.now + seconds)
 
-    def together(self) -> list[Strand]:
+    def together(self) -> list[RaceTask]:
         """Some come back while others say something."""
         coming = [device for device in self.town.devices if self.chance.random() < 0.4]
         self.go(coming)
@@ -75,7 +75,7 @@ class Knot:
             device.want(is_in=False)
         self._run(_AWAY_S)
 
-    def _comes(self, device: Device) -> Strand:
+    def _comes(self, device: Device) -> RaceTask:
         return self.at_once(), lambda: device.want(is_in=True)
 
     def at_once(self) -> float:
@@ -85,9 +85,9 @@ class Knot:
         """While what was begun at once goes its way: a send takes a third of a second from device to device."""
         return self.chance.random() * 0.5
 
-    def _strands(self) -> list[Strand]:
+    def _strands(self) -> list[RaceTask]:
         chance = self.chance
-        strands: list[Strand] = [(self.at_once(), self.says()) for _ in range(chance.choice((1, 1, 2)))]
+        strands: list[RaceTask] = [(self.at_once(), self.says()) for _ in range(chance.choice((1, 1, 2)))]
         if chance.random() < 0.35:
             redis = self.town.redis
             strands.append((self.soon(), chance.choice((redis.break_lines, redis.break_at_next_word))))
@@ -112,7 +112,7 @@ class Knot:
     def parts(self, who: UserId) -> Callable[[], None]:
         chat, caller = (
             self._scenario.chats[1],
-            Caller(self._scenario.users[0], ClientKey(self._scenario.key())),
+            ChangeContext(self._scenario.users[0], ClientKey(self._scenario.key())),
         )
         return lambda: self.town.manage(
             f"out {who}", lambda gateway: gateway.manage.remove(chat, caller, who)
@@ -129,7 +129,7 @@ class Knot:
         stays = checks.stays_in(log)
         return [u for u in self._scenario.users[1:] if u in stays and stays[u][-1].removed is None]
 
-    def _parting(self) -> list[Strand]:
+    def _parting(self) -> list[RaceTask]:
         """Somebody is taken out of the group while others talk, and he looks into it all the while."""
         chat, who = self._scenario.chats[1], self.chance.choice(self._scenario.users[1:])
 
@@ -142,7 +142,7 @@ class Knot:
         def watch() -> None:
             self.town.manage(f"{who} looks", look)
 
-        looks: list[Strand] = [(self.at_once(), watch) for _ in range(3)]
+        looks: list[RaceTask] = [(self.at_once(), watch) for _ in range(3)]
         return [(self.at_once(), self.parts(who)), *looks, *((self.soon(), self.says()) for _ in range(8))]
 
     def _there(self, user: UserId, draw: float) -> Device | None:
@@ -153,9 +153,9 @@ class Knot:
         return max(device.positions)
 
 
-_KINDS_IF_LARGE: list[tuple[Kind, float]] = [(Knot.together, 3), (late.leave_read_first, 3)]
-_KINDS: list[tuple[Kind, float]] = [
-    (Knot.together, 6),
+_KINDS_IF_LARGE: list[tuple[RaceKind, float]] = [(FinalRace.together, 3), (late.leave_read_first, 3)]
+_KINDS: list[tuple[RaceKind, float]] = [
+    (FinalRace.together, 6),
     (late.heir_hears_less, 1),
     (late.late_then_leave, 1),
     (late.leave_read_first, 0.5),

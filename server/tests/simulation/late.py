@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from simulation.device import Device
 
 if TYPE_CHECKING:
-    from simulation.knot import Knot, Strand
+    from simulation.knot import FinalRace, RaceTask
 
 _HANDLED_S: Final = 0.6
 """By then what was said has been through the worker, mostly."""
@@ -18,7 +18,7 @@ _RELAYED_S: Final = 7.0
 _NEWCOMERS: Final = 5
 
 
-def heir_hears_less(knot: "Knot") -> "list[Strand]":
+def heir_hears_less(knot: "FinalRace") -> "list[RaceTask]":
     """A leave is written without Redis and its offset committed; then its worker dies, and another gets what follows."""
     who, dies_s = knot.chance.choice(knot.others()), _HANDLED_S + knot.chance.random() * 0.5
     return [
@@ -29,7 +29,7 @@ def heir_hears_less(knot: "Knot") -> "list[Strand]":
     ]
 
 
-def late_then_leave(knot: "Knot") -> "list[Strand]":
+def late_then_leave(knot: "FinalRace") -> "list[RaceTask]":
     """Something waits for Redis; what follows it is a leave. Devices that know nothing come in, one by one."""
     who, back_s = knot.chance.choice(knot.others()), _HANDLED_S + knot.chance.random() * 0.5
     first_s, apart_s = back_s + 0.1 + knot.chance.random() * 0.1, 0.04 + knot.chance.random() * 0.06
@@ -43,7 +43,7 @@ def late_then_leave(knot: "Knot") -> "list[Strand]":
     ]
 
 
-def leave_read_first(knot: "Knot") -> "list[Strand]":
+def leave_read_first(knot: "FinalRace") -> "list[RaceTask]":
     """He reads of his leave in the log, comes again, and only then is it delivered; others go on talking."""
     who, chance = knot.chance.choice(knot.others()), knot.chance
     his = [device for device in knot.town.devices if device.user == who]
@@ -62,7 +62,7 @@ def leave_read_first(knot: "Knot") -> "list[Strand]":
     ]
 
 
-def grows_late(knot: "Knot") -> "list[Strand]":
+def grows_late(knot: "FinalRace") -> "list[RaceTask]":
     """The entry that makes the chat large waits for the relay; somebody reads that he has left after it, before it comes."""
     who, chance = knot.chance.choice(knot.others()), knot.chance
     his = [device for device in knot.town.devices if device.user == who]
@@ -85,11 +85,11 @@ def _all(devices: list[Device], *, is_in: bool) -> None:
         device.want(is_in=is_in)
 
 
-def _cut_workers_off(knot: "Knot") -> None:
+def _cut_workers_off(knot: "FinalRace") -> None:
     knot.town.redis.cut_off.update(worker for worker in knot.town.workers if worker is not None)
 
 
-def _replace_workers(knot: "Knot") -> None:
+def _replace_workers(knot: "FinalRace") -> None:
     town = knot.town
     town.redis.cut_off.clear()
     for place in range(len(town.workers)):
@@ -97,7 +97,7 @@ def _replace_workers(knot: "Knot") -> None:
         town.start_worker(place)
 
 
-def _stop_workers(knot: "Knot", seconds: float) -> None:
+def _stop_workers(knot: "FinalRace", seconds: float) -> None:
     for worker in knot.town.workers:
         if worker is not None:
             worker.stop_for(seconds)

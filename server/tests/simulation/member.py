@@ -11,14 +11,14 @@ from simulation.kafka import Held, Topic
 from simulation.loop import Process
 from simulation.network import NoAnswerError, RefusedForNowError
 
-from tidings.platform.kafka.lane import Lane, LaneTuning, Work
+from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.reader import ReaderTuning
 from tidings.platform.kafka.records import Batch
 from tidings.topics.declaration import MESSAGES
 
 _BEATS_EVERY_S = 2.0
 _READER = ReaderTuning(lot_records=8)
-_LANE = LaneTuning(max_batch_records=8, max_queued_records=16)
+_LANE = PartitionWorkerOptions(max_batch_records=8, max_queued_records=16)
 
 
 @dataclass(slots=True, eq=False)
@@ -26,18 +26,18 @@ class _Line[T]:
     """A partition that is this member's. `arrives_at`: when the last of what was fetched is here."""
 
     held: Held
-    lane: Lane[T]
+    lane: PartitionWorker[T]
     committed: int
     arrives_at: float = 0.0
 
 
-class Member[T]:
+class GroupMember[T]:
     """Made inside its process, which it ends with: it is killed, or stands still, and never leaves with a word."""
 
-    def __init__(self, topic: Topic, process: Process, work: Work[T]) -> None:
+    def __init__(self, topic: Topic, process: Process, work: RecordHandlers[T]) -> None:
         self._topic, self._process = topic, process
         self._handle = work.handle
-        self._work = Work(work.decode, self._handled, work.bury)
+        self._work = RecordHandlers(work.decode, self._handled, work.dead_letter)
         self._lines: dict[int, _Line[T]] = {}
         self._ending: set[int] = set()
         self._is_commit_due = False
@@ -84,7 +84,7 @@ class Member[T]:
         self._process.begin(end())
 
     def _take(self, held: Held) -> _Line[T]:
-        lane = Lane((MESSAGES.name, held.partition.number), self._work, _LANE)
+        lane = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE)
         lane.start(self._ended, self._stir)
         lane.position = held.partition.committed
         return _Line(held, lane, held.partition.committed)

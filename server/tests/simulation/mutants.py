@@ -10,22 +10,22 @@ from unittest.mock import patch
 from simulation.device import Device
 from simulation.redis import Redis
 
-from tidings.delivery.audience import KeptAudience
-from tidings.delivery.memory import Brought
-from tidings.delivery.reaching import Reaching
-from tidings.delivery.side_by_side import few_at_once
-from tidings.delivery.store.truth import DynamoTruth
-from tidings.delivery.worker import Worker
-from tidings.gateway.leases import Leases
-from tidings.gateway.resume.run import Resuming
-from tidings.gateway.routed import Routed
-from tidings.gateway.seat import Offer, Place, Seat
+from tidings.delivery.audience import CachedAudience
+from tidings.delivery.memory import ChatProgress
+from tidings.delivery.reaching import Fanout
+from tidings.delivery.side_by_side import gather_limited
+from tidings.delivery.store.truth import DynamoChatRowWriter
+from tidings.delivery.worker import DeliveryWorker
+from tidings.gateway.leases import LeaseRenewer
+from tidings.gateway.resume.run import ResumeService
+from tidings.gateway.routed import GatewayNode
+from tidings.gateway.seat import ChatPosition, ConnectedDevice, PushAction
 from tidings.messages.history import History
 from tidings.messages.ports import COMMITTED
-from tidings.messages.store import DynamoLog
-from tidings.messages.view import View
+from tidings.messages.store import DynamoMessageLog
+from tidings.messages.view import LogView
 from tidings.relay.audit import Audit
-from tidings.routing.ports import RoutesAwayError, Standing
+from tidings.routing.ports import RegistryUnavailableError, Subscribed
 
 type Patched = tuple[tuple[type, str, Callable[..., Any]], ...]
 
@@ -51,12 +51,17 @@ class Mutant:
             yield
 
 
-_put, _tried, _mark, _reach = DynamoLog._put, Device._tried, Worker._mark, Worker._reach
-_rows, _register, _write = Resuming._rows, Resuming._register, DynamoTruth._write
-_hear = Routed._hear
+_put, _tried, _mark, _reach = (
+    DynamoMessageLog._put,
+    Device._tried,
+    DeliveryWorker._mark,
+    DeliveryWorker._fan_out,
+)
+_rows, _register, _write = ResumeService._rows, ResumeService._register, DynamoChatRowWriter._write
+_hear = GatewayNode._on_bus_event
 
 
-async def _ack_first(self: DynamoLog, chat: Any, entry: Any) -> Any:
+async def _ack_first(self: DynamoMessageLog, chat: Any, entry: Any) -> Any:
     later = asyncio.create_task(_put(self, chat, entry))
     later.add_done_callback(lambda task: task.exception())
     return COMMITTED
@@ -69,71 +74,73 @@ async def _raise_after(self: Device, operation: Any) -> bool:
     return await _tried(self, operation)
 
 
-async def _mark_first(self: Worker, written: Sequence[Any]) -> None:
-    await few_at_once((_mark(self, each) for each in written), 8)
+async def _mark_first(self: DeliveryWorker, written: Sequence[Any]) -> None:
+    await gather_limited((_mark(self, each) for each in written), 8)
     await _reach(self, [plan for each in written for plan in each.plans])
 
 
-async def _as_they_are(self: Resuming, seat: Seat, positions: object, rows: list[Any]) -> list[Any]:
+async def _as_they_are(
+    self: ResumeService, seat: ConnectedDevice, positions: object, rows: list[Any]
+) -> list[Any]:
     del self, seat, positions
     return rows
 
 
-async def _keep_and_go(self: Reaching, kept: Sequence[Any]) -> None:
+async def _keep_and_go(self: Fanout, kept: Sequence[Any]) -> None:
     await self._pending.put(kept)
 
 
 _EARLY: dict[Any, Any] = {}
 
 
-async def _rows_first(self: Resuming, seat: Any) -> Any:
+async def _rows_first(self: ResumeService, seat: Any) -> Any:
     _EARLY[seat] = await _rows(self, seat)
     return await _register(self, seat)
 
 
-async def _rows_as_read(self: Resuming, seat: Any) -> Any:
+async def _rows_as_read(self: ResumeService, seat: Any) -> Any:
     del self
     return _EARLY.pop(seat)
 
 
-def _no_gap(self: Place, first: int, last: int) -> Offer:
+def _no_gap(self: ChatPosition, first: int, last: int) -> PushAction:
     del first
     if last <= self.position:
-        return Offer.OLD
+        return PushAction.DUPLICATE
     if self.is_reading:
-        self.hear(last)
-        return Offer.HELD
+        self.on_push(last)
+        return PushAction.DEFER
     self.position = last
-    return Offer.NEXT
+    return PushAction.SEND
 
 
-async def _no_fill(self: Worker, *_: Any) -> bool:
+async def _no_fill(self: DeliveryWorker, *_: Any) -> bool:
     del self
     return True
 
 
-async def _no_condition(self: DynamoTruth, pattern: Any, key: Any, writing: Any) -> Any:
-    spelled = writing.spelled._replace(condition=None)
-    return await _write(self, pattern, key, writing._replace(spelled=spelled))
+async def _no_condition(self: DynamoChatRowWriter, pattern: Any, key: Any, writing: Any) -> Any:
+    expression = writing.expression._replace(condition=None)
+    return await _write(self, pattern, key, writing._replace(expression=expression))
 
 
-def _deaf_to_standing(self: Routed, heard: Any) -> None:
-    if not isinstance(heard, Standing):
+def _deaf_to_standing(self: GatewayNode, heard: Any) -> None:
+    if not isinstance(heard, Subscribed):
         _hear(self, heard)
 
 
-def _not_noted(self: Seat, chat: Any, first: int, last: int) -> Offer:
-    return self._place(chat, first).offered(first, last) if self.is_live else Offer.HELD
+def _not_noted(self: ConnectedDevice, chat: Any, first: int, last: int) -> PushAction:
+    return self._position(chat, first).offered(first, last) if self.is_live else PushAction.DEFER
 
 
-def _any_standing(self: View[Any], user: Any, standing: Any, asked_after: int) -> bool:
+def _any_standing(self: LogView[Any], user: Any, standing: Any, asked_after: int) -> bool:
     del asked_after
     self.standings[user] = standing
     return True
 
 
-def _follow_blindly(self: KeptAudience, chat: Any, run: Any) -> None:
-    if (kept := self._kept.get(chat)) is not None:
+def _follow_blindly(self: CachedAudience, chat: Any, run: Any) -> None:
+    if (kept := self._cache.get(chat)) is not None:
         kept.as_of = max(kept.as_of, run[-1].sequence)
 
 
@@ -154,38 +161,40 @@ async def _never(*_: Any, **__: Any) -> bool:
     return False
 
 
-async def _replay_for_ever(self: Resuming, seat: Any) -> None:
+async def _replay_for_ever(self: ResumeService, seat: Any) -> None:
     """As it was before a seed found it."""
     while behind := seat.behind():
         for chat in behind:
-            await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
+            await self._parts.ranges.catch_up(seat, chat, seat.positions[chat])
     seat.is_live = True
 
 
-async def _join_blindly(self: Routed, job: Any) -> None:
+async def _join_blindly(self: GatewayNode, job: Any) -> None:
     """As it was before a seed found it."""
     seat, chat, _ = job
-    if chat in seat.rooms:
+    if chat in seat.large_chat_channels:
         return
-    if not await self.rooms.enter(seat, chat):
+    if not await self.large_chats.enter(seat, chat):
         seat.unheard[chat] = None
     await self._compare(seat.chat(chat), [seat])
 
 
-async def _late_alone(self: Worker, done: Any) -> None:
+async def _late_alone(self: DeliveryWorker, done: Any) -> None:
     """As it was before a seed found it."""
-    behind = self._memory.of(done.chat).before(done.first)
+    behind = self._memory.get(done.chat).processed_before(done.first)
     if behind < done.first - 1:
         await self._from_log(done.chat, behind, done.first - 1)
         done = done._replace(first=behind + 1)
-    with suppress(RoutesAwayError):
-        self._memory.of(done.chat).finished(await self._stores.marks.mark(done.chat, done.first, done.last))
+    with suppress(RegistryUnavailableError):
+        self._memory.get(done.chat).mark_processed(
+            await self._stores.checkpoints.advance(done.chat, done.first, done.last)
+        )
 
 
-def _as_written(self: Brought, first: int, *, is_known: bool) -> int:
+def _as_written(self: ChatProgress, first: int, *, is_known: bool) -> int:
     """As it was before a seed found it."""
     del is_known
-    return min(self.written or first - 1, first - 1)
+    return min(self.rows_written or first - 1, first - 1)
 
 
 EQUIVALENT = {
@@ -199,40 +208,40 @@ EQUIVALENT = {
 type Broken = tuple[str, str, str, type, str, Callable[..., Awaitable[Any] | Any]]
 
 _BROKEN: tuple[Broken, ...] = (
-    ("ack-first", "An ack means committed", "answers before the put", DynamoLog, "_put", _ack_first),
+    ("ack-first", "An ack means committed", "answers before the put", DynamoMessageLog, "_put", _ack_first),
     ("after-raised", "`after` is the same at every try", "each try says what is held by then", Device, "_tried",
      _raise_after),
-    ("no-duplicate-check", "A repeat is looked for before it is put", "the view finds no key", View, "find",
+    ("no-duplicate-check", "A repeat is looked for before it is put", "the view finds no key", LogView, "find",
      _nothing),
-    ("any-standing", "A row counts if no change has passed since it was asked for", "it always counts", View,
-     "learn_standing", _any_standing),
-    ("mark-first", "A chat is marked after it was pushed", "marked, then pushed", Worker, "_finish", _mark_first),
-    ("no-fill", "What lies before an entry is handled first", "the gap is left", Worker, "_fill", _no_fill),
-    ("no-second-look", "After the pending put routes are looked up again", "they are not", Reaching, "_keep",
+    ("any-standing", "A row counts if no change has passed since it was asked for", "it always counts", LogView,
+     "learn_status", _any_standing),
+    ("mark-first", "A chat is marked after it was pushed", "marked, then pushed", DeliveryWorker, "_finish", _mark_first),
+    ("no-fill", "What lies before an entry is handled first", "the gap is left", DeliveryWorker, "_fill", _no_fill),
+    ("no-second-look", "After the pending put routes are looked up again", "they are not", Fanout, "_queue_offline",
      _keep_and_go),
-    ("row-unconditional", "Rows only go forward", "written without a condition", DynamoTruth, "_write",
+    ("row-unconditional", "Rows only go forward", "written without a condition", DynamoChatRowWriter, "_write",
      _no_condition),
-    ("kept-audience", "An entry that moves somebody ends what is kept of the audience", "it is kept", KeptAudience,
+    ("kept-audience", "An entry that moves somebody ends what is kept of the audience", "it is kept", CachedAudience,
      "follow", _follow_blindly),
-    ("no-gap", "A push ahead of the next sequence has the range read", "it is sent as it is", Place, "offered",
+    ("no-gap", "A push ahead of the next sequence has the range read", "it is sent as it is", ChatPosition, "offered",
      _no_gap),
-    ("not-noted", "What is pushed while a device resumes is noted", "it is forgotten", Seat, "offered", _not_noted),
-    ("gone-ignored", "A route that is gone is made anew, and its device resumes", "nothing is done", Leases,
+    ("not-noted", "What is pushed while a device resumes is noted", "it is forgotten", ConnectedDevice, "offered", _not_noted),
+    ("gone-ignored", "A route that is gone is made anew, and its device resumes", "nothing is done", LeaseRenewer,
      "_renew", _nothing_async),
-    ("deaf-to-standing", "A channel that was lost has everybody resume", "nobody does", Routed, "_hear",
+    ("deaf-to-standing", "A channel that was lost has everybody resume", "nobody does", GatewayNode, "_on_bus_event",
      _deaf_to_standing),
     ("remove-any", "A stale route is deleted by its epoch", "whatever stands there is", Redis, "remove",
      _remove_any),
-    ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_try_again", _nothing_async),
+    ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_retry", _nothing_async),
     ("marks-not-begun", "The relay begins a mark that was lost below what nobody has handled", "it does not", Audit,
-     "_begin_marks", _nothing_async),
+     "_initialize_checkpoints", _nothing_async),
     ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
      _never),
     ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
-     Routed, "_join", _join_blindly),
-    ("late-after", "What was late is pushed before what follows it", "after it", Brought, "begins", _as_written),
-    ("late-alone", "What was late is pushed with what follows it", "by itself", Worker, "_mark", _late_alone),
-    ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", Resuming, "_replay",
+     GatewayNode, "_join", _join_blindly),
+    ("late-after", "What was late is pushed before what follows it", "after it", ChatProgress, "start_after", _as_written),
+    ("late-alone", "What was late is pushed with what follows it", "by itself", DeliveryWorker, "_mark", _late_alone),
+    ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", ResumeService, "_replay",
      _replay_for_ever),
 )  # fmt: skip
 
@@ -241,17 +250,17 @@ MUTANTS["rows-first"] = Mutant(
     "rows-first",
     "A route is registered before the rows are read",
     "read, then registered",
-    Resuming,
+    ResumeService,
     "_register",
     _rows_first,
-    also=((Resuming, "_rows", _rows_as_read),),
+    also=((ResumeService, "_rows", _rows_as_read),),
 )
 MUTANTS["listens-again"] = Mutant(
     "listens-again",
     "Who was taken out of a large chat and read of it early listens no more",
     "he goes on",
-    Routed,
-    "_left_before",
+    GatewayNode,
+    "_on_late_leave",
     _nothing,
-    also=((Resuming, "_without_left", _as_they_are),),
+    also=((ResumeService, "_without_removed", _as_they_are),),
 )

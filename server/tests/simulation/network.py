@@ -20,7 +20,7 @@ class RefusedForNowError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weather:
+class NetworkConditions:
     """How often, of a thousand requests or answers: lost, very slow, refused."""
 
     lost: float = 0.0
@@ -32,7 +32,7 @@ class Weather:
         return not (self.lost or self.slow or self.refused)
 
 
-FAIR = Weather()
+FAIR = NetworkConditions()
 
 
 class Network:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.feed import SimFeed
+from simulation.feed import SimChangeStream
 from simulation.loop import Scheduler
 from simulation.tables import Tables
 
@@ -27,7 +27,7 @@ class Operation:
 class Record:
     scheduler: Scheduler
     tables: Tables
-    feed: SimFeed
+    feed: SimChangeStream
     breaches: list[str] = field(default_factory=list)
     answered: dict[tuple[str, str], int] = field(default_factory=dict)
     refusals: dict[tuple[str, str], str] = field(default_factory=dict)

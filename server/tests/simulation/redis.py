@@ -8,9 +8,9 @@ from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.routing.model import Answers, GatewayId, Registered, Route, RoutesAwayError
-from tidings.routing.ports import Hear, Heard, Held, Lost, Renewed, Standing
-from tidings.signs.model import UNKNOWN, Found, Presence, Status
+from tidings.routing.model import GatewayId, LookupResult, RegistrationResult, RegistryUnavailableError, Route
+from tidings.routing.ports import BusEvent, BusHandler, HeldRoute, RenewalResult, Subscribed, SubscriptionLost
+from tidings.signs.model import UNKNOWN, Presence, PresenceRecord, PresenceStatus
 
 _COMES_BACK_S = 0.5
 
@@ -62,7 +62,9 @@ class Redis:
         """While it is under way: whoever published it was told that somebody listens."""
         self.breaks_at_word = True
 
-    def register(self, device: DeviceKey, gateway: GatewayId, lease_s: float, had: int) -> Registered | None:
+    def register(
+        self, device: DeviceKey, gateway: GatewayId, lease_s: float, had: int
+    ) -> RegistrationResult | None:
         mine = self.routes.setdefault(device[:2], {})
         now_ms = self.now_us // 1000
         for other in [name for name, leased in mine.items() if leased.ends_ms <= now_ms]:
@@ -76,9 +78,9 @@ class Redis:
             self.ended.add((device, before.epoch))
         mine[device.device] = _Leased(gateway, epoch, now_ms + lease_s * 1000)
         old = None if before is None else Route(device.device, before.gateway, before.epoch)
-        return Registered(epoch, old)
+        return RegistrationResult(epoch, old)
 
-    def renew(self, gateway: GatewayId, held: Sequence[Held], lease_s: float) -> Renewed:
+    def renew(self, gateway: GatewayId, held: Sequence[HeldRoute], lease_s: float) -> RenewalResult:
         gone, elsewhere = [], []
         now_ms = self.now_us // 1000
         for device, epoch in held:
@@ -95,7 +97,7 @@ class Redis:
                 gone.append(device)
             else:
                 leased.ends_ms = now_ms + lease_s * 1000
-        return Renewed(gone, elsewhere)
+        return RenewalResult(gone, elsewhere)
 
     def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         mine = self.routes.get(device[:2], {})
@@ -106,7 +108,7 @@ class Redis:
         self.ended.add((device, epoch))
         return True
 
-    def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+    def look_up(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
         """Sorted: whoever asks for a set of users asks in an order that is not the seed's."""
         now_ms = self.now_us // 1000
         found = {
@@ -142,7 +144,9 @@ class Redis:
 class Subscription:
     """A process's ear at a channel. In order; what is under way when it is lost is lost."""
 
-    def __init__(self, redis: Redis, network: Network, channel: str, process: Process, hear: Hear) -> None:
+    def __init__(
+        self, redis: Redis, network: Network, channel: str, process: Process, hear: BusHandler
+    ) -> None:
         self._redis, self._network = redis, network
         self._channel, self._process, self._hear = channel, process, hear
         self._line = 0
@@ -159,14 +163,14 @@ class Subscription:
         listening = self._redis.channels.setdefault(self._channel, [])
         if self not in listening:
             listening.append(self)
-        self._tell(Standing(was_lost=self._was_lost))
+        self._tell(Subscribed(was_lost=self._was_lost))
         self._was_lost = False
 
     def lose(self) -> None:
         self._leave()
         self._line += 1
         self._was_lost = True
-        self._tell(Lost("cut"))
+        self._tell(SubscriptionLost("cut"))
         self._later(_COMES_BACK_S + self._network.delay_s(), self.stand)
 
     def close(self) -> None:
@@ -180,13 +184,13 @@ class Subscription:
             return
         self._tell(payload)
 
-    def _tell(self, heard: Heard) -> None:
+    def _tell(self, heard: BusEvent) -> None:
         at = max(self._last_at, self._redis.scheduler.now + self._network.delay_s())
         self._last_at = at
         self._process.call_at(at, self._arrive, self._line, heard)
 
-    def _arrive(self, line: int, heard: Heard) -> None:
-        if self._is_open and (line == self._line or isinstance(heard, Lost | Standing)):
+    def _arrive(self, line: int, heard: BusEvent) -> None:
+        if self._is_open and (line == self._line or isinstance(heard, SubscriptionLost | Subscribed)):
             self._hear(heard)
 
     def _leave(self) -> None:
@@ -217,11 +221,11 @@ class SimRedis:
         try:
             return await self._network.ask(f"redis.{what}", reached, 1.0)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise RoutesAwayError(what) from error
+            raise RegistryUnavailableError(what) from error
 
     async def _answers[K, V](
         self, what: str, keys: Sequence[K], do: Callable[[Sequence[K]], Mapping[K, V]]
-    ) -> Answers[K, V]:
+    ) -> LookupResult[K, V]:
         """Key by key: each is answered, lost or refused by itself, as by the shards of a cluster."""
 
         async def one(key: K) -> Mapping[K, V]:
@@ -231,67 +235,69 @@ class SimRedis:
         found: dict[K, V] = {}
         unknown: set[K] = set()
         for key, outcome in zip(keys, outcomes, strict=True):
-            if isinstance(outcome, RoutesAwayError):
+            if isinstance(outcome, RegistryUnavailableError):
                 unknown.add(key)
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
                 found |= outcome
-        return Answers(found, frozenset(unknown), what if unknown else "")
+        return LookupResult(found, frozenset(unknown), what if unknown else "")
 
-    async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
         done = await self._ask("register", lambda: self._redis.register(device, gateway, self._lease_s, 0))
         assert done is not None
         return done
 
-    async def register_again(self, device: DeviceKey, gateway: GatewayId, had: int) -> Registered | None:
+    async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
         done = await self._ask(
             "register_again", lambda: self._redis.register(device, gateway, self._lease_s, had)
         )
-        return None if done is None else Registered(done.epoch, None)
+        return None if done is None else RegistrationResult(done.epoch, None)
 
-    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+    async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
         """One request, so one outcome for all of them."""
         try:
             return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
-        except RoutesAwayError:
-            return Renewed([], [], [each.device for each in held])
+        except RegistryUnavailableError:
+            return RenewalResult([], [], [each.device for each in held])
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         return await self._ask("remove", lambda: self._redis.remove(device, gateway, epoch))
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
-        return await self._answers("look_up", users, lambda some: self._redis.of(tenant, some))
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
+        return await self._answers("look_up", users, lambda some: self._redis.look_up(tenant, some))
 
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         return await self._ask("push", lambda: self._redis.publish(gateway, payload)) > 0
 
-    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
         return await self._ask("push_large", lambda: self._redis.publish(chat.chat, payload))
 
-    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
         return await self._ask("signs", lambda: self._redis.publish(f"signs {chat.chat}", payload))
 
-    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         return await self._ask("hint", lambda: self._redis.publish(f"presence {tenant} {user}", payload))
 
-    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
-        return self._soon(gateway, hear)
+    def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> Subscription:
+        return self._soon(gateway, handler)
 
-    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
-        return self._soon(f"signs {chat.chat}", hear)
+    def subscribe_ephemeral(self, chat: ChatKey, handler: BusHandler) -> Subscription:
+        return self._soon(f"signs {chat.chat}", handler)
 
-    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
-        return self._soon(f"presence {tenant} {user}", hear)
+    def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription:
+        return self._soon(f"presence {tenant} {user}", handler)
 
-    def _soon(self, channel: str, hear: Hear) -> Subscription:
+    def _soon(self, channel: str, hear: BusHandler) -> Subscription:
         made = Subscription(self._redis, self._network, channel, self._process, hear)
         self._redis.scheduler.outside.call_later(self._network.delay_s(), made.stand)
         return made
 
-    async def at_chat(self, chat: ChatKey, hear: Hear) -> Subscription:
+    async def subscribe_chat(self, chat: ChatKey, handler: BusHandler) -> Subscription:
         """Who gets no answer gives it up, as the client does: nothing is heard by it later."""
-        made = Subscription(self._redis, self._network, chat.chat, self._process, hear)
+        made = Subscription(self._redis, self._network, chat.chat, self._process, handler)
         try:
             await self._ask("subscribe", made.stand)
         except BaseException:
@@ -300,22 +306,22 @@ class SimRedis:
         return made
 
 
-class SimMarks:
+class SimCheckpoints:
     def __init__(self, connection: SimRedis) -> None:
         self._connection = connection
 
-    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
         redis = self._connection._redis
         return await self._connection._ask("mark", lambda: redis.mark(chat, first, last))
 
-    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         marks = self._connection._redis.marks
         return await self._connection._answers(
             "marks", chats, lambda some: {chat: marks[chat] for chat in some if chat in marks}
         )
 
 
-class SimPresences:
+class SimPresenceStore:
     """Who is there, by the leases of his routes. That somebody is away is not told here."""
 
     def __init__(self, connection: SimRedis) -> None:
@@ -325,9 +331,12 @@ class SimPresences:
         del device, epoch, is_away
         return False
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
-        answers = await self._connection.of(tenant, users)
+    async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
+        answers = await self._connection.look_up(tenant, users)
         if answers.unknown and len(answers.unknown) == len(users):
-            raise RoutesAwayError(answers.why)
+            raise RegistryUnavailableError(answers.failure)
         asked = [user for user in users if user not in answers.unknown]
-        return {user: Found(Presence(Status.ONLINE) if user in answers.found else UNKNOWN) for user in asked}
+        return {
+            user: PresenceRecord(Presence(PresenceStatus.ONLINE) if user in answers.found else UNKNOWN)
+            for user in asked
+        }

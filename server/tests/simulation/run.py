@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from simulation.loop import BEGAN_MS, Scheduler, StuckError
 from simulation.scenario import Scale, Scenario
-from simulation.town import Town
+from simulation.town import SimulatedWorld
 
 from tidings.kernel import ids
 
@@ -71,7 +71,7 @@ def first_caught(seeds: Iterable[int]) -> Verdict | None:
 
 def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> Verdict:
     began_s = time.process_time()
-    town = Town(seed)
+    town = SimulatedWorld(seed)
     town.scheduler.story = [] if tells else None
     with _chance_is_the_seeds(seed, town.scheduler):
         try:

@@ -8,13 +8,13 @@ from unittest.mock import patch
 from simulation import checks
 from simulation.device import Body, Device
 from simulation.faults import FAULTS, Fault
-from simulation.knot import Knot
+from simulation.knot import FinalRace
 from simulation.record import Operation
 from simulation.server import TENANT, Gateway
-from simulation.town import Town
+from simulation.town import SimulatedWorld
 
-from tidings.chats.manage import Caller
-from tidings.chats.model import SMALL_UP_TO, direct_chat, group_chat
+from tidings.chats.manage import ChangeContext
+from tidings.chats.model import MAX_SMALL_MEMBERS, direct_chat_key, group_chat_key
 from tidings.chats.store import rows
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
@@ -32,7 +32,7 @@ class Scale:
 
 
 class Scenario:
-    def __init__(self, town: Town, seed: int, scale: Scale) -> None:
+    def __init__(self, town: SimulatedWorld, seed: int, scale: Scale) -> None:
         self.town = town
         self.chance = Random(f"{seed}/scenario")
         self.scale = scale
@@ -47,7 +47,7 @@ class Scenario:
 
     def play(self) -> list[str]:
         """In seeds that grow, the fourth member makes a chat large, not the hundred and first."""
-        with patch.object(rows, "SMALL_UP_TO", 3 if self.grows else SMALL_UP_TO):
+        with patch.object(rows, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
             return self._play()
 
     def _play(self) -> list[str]:
@@ -60,7 +60,7 @@ class Scenario:
         self._spoil_weather()
         self._run_to(self.scale.lasts_s + 1.0)
         if self._has_knot:
-            Knot(self).tie()
+            FinalRace(self).tie()
         self._quiet()
         return list(checks.breaches(self.town))
 
@@ -93,12 +93,12 @@ class Scenario:
 
     def _make_chats(self) -> None:
         anna, ben, *_ = self.users
-        self.chats.append(direct_chat(TENANT, anna, ben))
+        self.chats.append(direct_chat_key(TENANT, anna, ben))
         self.town.manage("direct", lambda gateway: gateway.manage.direct(TENANT, anna, ben))
         if len(self.users) > 2:
-            caller = Caller(anna, ClientKey("our group"))
+            caller = ChangeContext(anna, ClientKey("our group"))
             others = self.users[1 : 3 if self.grows else self.chance.randint(2, len(self.users))]
-            self.chats.append(group_chat(TENANT, anna, caller.client_key))
+            self.chats.append(group_chat_key(TENANT, anna, caller.client_key))
             self.town.manage("group", lambda gateway: gateway.manage.group(TENANT, caller, "us", others))
         if self.grows and not self.grows_in_knot:
             self._at_some_time(self.move(self.users[-1], is_in=True))
@@ -197,7 +197,7 @@ class Scenario:
         return self.move(self.chance.choice(self.users[1:]), is_in=self.chance.random() < 0.5)
 
     def move(self, user: UserId, *, is_in: bool) -> Callable[[], None]:
-        chat, caller = self.chats[1], Caller(self.users[0], ClientKey(self.key()))
+        chat, caller = self.chats[1], ChangeContext(self.users[0], ClientKey(self.key()))
 
         def ask(gateway: Gateway) -> object:
             if is_in:

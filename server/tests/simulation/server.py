@@ -7,62 +7,69 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simulation.dynamo import SimClient
-from simulation.feed import SimFeed
+from simulation.feed import SimChangeStream
 from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
-from simulation.member import Member
+from simulation.member import GroupMember
 from simulation.network import Network
-from simulation.redis import Redis, SimMarks, SimPresences, SimRedis
+from simulation.redis import Redis, SimCheckpoints, SimPresenceStore, SimRedis
 from simulation.tables import Tables
-from simulation.wire import UPGRADE, Ear, Wire
+from simulation.wire import UPGRADE, Wire, WireSubscriber
 
 from tidings.accounts.model import Principal
-from tidings.chats.manage import Manage
-from tidings.chats.model import Standing
-from tidings.chats.rules import Action, refuse
-from tidings.chats.store import DynamoRows
-from tidings.delivery.counts import Counts
-from tidings.delivery.store import DynamoPending
-from tidings.gateway.calls import Calls
-from tidings.gateway.dispatch import Dispatch
+from tidings.chats.manage import ChatCommands
+from tidings.chats.model import MemberStatus
+from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.store import DynamoChatStore
+from tidings.delivery.counts import DeliveryStats
+from tidings.delivery.store import DynamoOfflineQueue
+from tidings.gateway.calls import RequestTasks
+from tidings.gateway.dispatch import HandlerDeps
 from tidings.gateway.hub import Hub
-from tidings.gateway.limits import Limits
-from tidings.gateway.peer import Peer, Shared
-from tidings.gateway.ports import UseCases
-from tidings.gateway.routed import Routed, RoutedOptions, World
-from tidings.gateway.seat import Seat
-from tidings.gateway.signs.desk import SignOptions, SignWorld
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.node_deps import NodeDeps, NodeOptions
+from tidings.gateway.peer import Connection, ConnectionDeps
+from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.routed import GatewayNode
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.signs.desk import EphemeralDeps, EphemeralOptions
 from tidings.gateway.socket.ports import Socket
-from tidings.gateway.timers import Timers
-from tidings.gateway.traffic import NoMeasure, Traffic
+from tidings.gateway.timers import TimerWheel
+from tidings.gateway.traffic import NoRequestMetrics, TrafficStats
 from tidings.kernel.clock import Clock
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.append import Appends
-from tidings.messages.change import Change, Permits
-from tidings.messages.events import Committed
+from tidings.messages.append import Appender
+from tidings.messages.change import ChangePermissions, MessageEdits
+from tidings.messages.events import CommittedEvent
 from tidings.messages.history import History
-from tidings.messages.lane import World as LogWorld
-from tidings.messages.model import Check, Entry
-from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReactions, DynamoReader, KafkaPublishing
-from tidings.platform.kafka.lane import Work
+from tidings.messages.lane import AppendDeps as LogWorld
+from tidings.messages.model import Entry, PermissionCheck
+from tidings.messages.send import MessageSender
+from tidings.messages.store import (
+    DynamoEditWriter,
+    DynamoLogReader,
+    DynamoMessageLog,
+    DynamoReactionWriter,
+    KafkaCommitPublisher,
+)
+from tidings.platform.kafka.lane import RecordHandlers
 from tidings.platform.kafka.records import Batch, Record
 from tidings.relay.audit import Audit
-from tidings.relay.leasing import Leasing
+from tidings.relay.leasing import ShardLeases
 from tidings.relay.model import ShardId
-from tidings.relay.reading import Pace
+from tidings.relay.reading import ReadPolicy
 from tidings.relay.serve import Relay
-from tidings.relay.store.leases import DynamoLeases
-from tidings.routing.model import GatewayId, RoutesAwayError
-from tidings.run.chat_lists import join_chat_lists, join_lists, join_watermarks
-from tidings.run.deliveries import Wiring, decode, join_worker
-from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
-from tidings.run.signs import Acquaintances
-from tidings.signs.watching import Watching
-from tidings.signs.whole import Whole
+from tidings.relay.store.leases import DynamoLeaseStore
+from tidings.routing.model import GatewayId, RegistryUnavailableError
+from tidings.run.chat_lists import build_chat_lists, build_chat_row_reader, build_watermark_store
+from tidings.run.deliveries import RedisPorts, build_worker, decode_committed
+from tidings.run.relaying import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
+from tidings.run.signs import VisibilityStore
+from tidings.signs.watching import PresenceAccess
+from tidings.signs.whole import ReceiptSnapshotReader
 
 TENANT = TenantId("acme")
 _TURN_S = 2.0
@@ -91,7 +98,7 @@ class Engines:
     tables: Tables
     redis: Redis
     topic: Topic
-    feed: SimFeed
+    feed: SimChangeStream
 
     @property
     def clock(self) -> SimClock:
@@ -105,23 +112,23 @@ class Names:
         return Principal(tenant=TENANT, user=UserId(bearer))
 
 
-class NobodyTold:
-    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
+class NoOfflineEvents:
+    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
         """Push services are not simulated."""
 
 
-def may(action: Action) -> Check[Standing]:
-    def check(standing: Standing, after: int | None, /) -> Code | None:
-        return refuse(action, standing, after)
+def may(action: ChatAction) -> PermissionCheck[MemberStatus]:
+    def check(standing: MemberStatus, after: int | None, /) -> Code | None:
+        return check_permission(action, standing, after)
 
     return check
 
 
-PERMITS = Permits(
-    edit_own=may(Action.EDIT_OWN),
-    redact_own=may(Action.REDACT_OWN),
-    redact_others=may(Action.REDACT_OTHERS),
-    react=may(Action.REACT),
+PERMITS = ChangePermissions(
+    edit_own=may(ChatAction.EDIT_OWN),
+    redact_own=may(ChatAction.REDACT_OWN),
+    redact_others=may(ChatAction.REDACT_OTHERS),
+    react=may(ChatAction.REACT),
 )
 
 
@@ -132,64 +139,72 @@ class Gateway:
         self.process = process
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
-        reader, rows, changes = DynamoReader(client), DynamoRows(client, clock), DynamoChanges()
-        told = KafkaPublishing(SimPublisher(engines.topic))
-        appends = Appends(LogWorld(DynamoLog(client, clock), rows, clock, epoch=first_epoch, told=told))
-        self.manage = Manage(rows, appends)
-        joined = join_chat_lists(client, keys, clock)
+        reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
+        told = KafkaCommitPublisher(SimPublisher(engines.topic))
+        appends = Appender(
+            LogWorld(DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told)
+        )
+        self.manage = ChatCommands(rows, appends)
+        joined = build_chat_lists(client, keys, clock)
         history = self.history = History(reader, joined.directs, keys, clock)
-        cases = UseCases(
+        cases = GatewayUseCases(
             credentials=Names(),
-            send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
-            change=Change(
-                appends, reader, changes, DynamoReactions(client), keys=keys, permits=PERMITS, clock=clock
+            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
+            change=MessageEdits(
+                appends,
+                reader,
+                changes,
+                DynamoReactionWriter(client),
+                keys=keys,
+                permits=PERMITS,
+                clock=clock,
             ),
             history=history,
             marking=joined.marking,
         )
         connection = SimRedis(engines.redis, engines.network, process)
-        traffic = Traffic()
-        hub: Hub[Seat] = Hub(_send_all, traffic)
-        world = World(
+        traffic = TrafficStats()
+        hub: Hub[ConnectedDevice] = Hub(_send_all, traffic)
+        world = NodeDeps(
             gateway=GatewayId(process.name),
             routes=connection,
-            line=connection,
-            ears=connection,
-            rows=join_lists(client),
-            queue=DynamoPending(client, clock),
+            bus=connection,
+            subscriber=connection,
+            rows=build_chat_row_reader(client),
+            queue=DynamoOfflineQueue(client, clock),
             listing=joined.chat_list,
             history=history,
             marking=joined.marking,
-            signs=_signs(client, connection, rows, clock),
-            options=RoutedOptions(renew_every_s=10.0),
+            ephemeral=_signs(client, connection, rows, clock),
+            options=NodeOptions(renew_every_s=10.0),
         )
-        self.routed = Routed(world, hub, self._report)
-        self._timers: Timers[Peer] = Timers(_TURN_S)
-        self._shared = Shared(
-            dispatch=Dispatch(cases=cases, limits=Limits(), clock=clock),
+        self.routed = GatewayNode(world, hub, self._report)
+        self._timers: TimerWheel[Connection] = TimerWheel(_TURN_S)
+        self._shared = ConnectionDeps(
+            dispatch=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
             hub=hub,
             timers=self._timers,
-            calls=Calls(NoMeasure(), self._report, 1_000),
+            calls=RequestTasks(NoRequestMetrics(), self._report, 1_000),
             traffic=traffic,
             now=clock.monotonic,
-            routed=self.routed,
+            node=self.routed,
         )
-        self._ordered: dict[Peer, int] = {}
+        self._ordered: dict[Connection, int] = {}
         self.wires: list[Wire] = []
         self._scheduler = engines.scheduler
         self.routed.start()
-        process.begin(self.routed.leases.keep())
+        process.begin(self.routed.leases.run())
         process.begin(self._keep_time())
 
-    def open(self, device: Process, ear: Ear) -> Wire:
+    def open(self, device: Process, ear: WireSubscriber) -> Wire:
         """Called by a device; the gateway hears of it when its first frame comes."""
         wire = Wire(self._network, device, self.process, ear)
         wire.open(self._accept)
         self.wires.append(wire)
         return wire
 
-    def _accept(self, wire: Wire) -> Peer:
-        peer = Peer(self._shared, wire, UPGRADE)
+    def _accept(self, wire: Wire) -> Connection:
+        peer = Connection(self._shared, wire, UPGRADE)
         self._ordered[peer] = len(self._ordered)
         return peer
 
@@ -198,22 +213,22 @@ class Gateway:
         while True:
             await asyncio.sleep(_TURN_S)
             for peer in sorted(self._timers.due(self._shared.now()), key=self._ordered.__getitem__):
-                peer.tick()
+                peer.on_timer()
 
     def _report(self, what: str, error: BaseException) -> None:
         """What fails for want of an engine is foreseen: somebody tries again."""
-        if not isinstance(error, TidingsError | RoutesAwayError):
+        if not isinstance(error, TidingsError | RegistryUnavailableError):
             self._scheduler.faults.append(f"{self.process.name}: {what}: {error!r}")
 
 
-def _signs(client: SimClient, connection: SimRedis, rows: DynamoRows, clock: Clock) -> SignWorld:
-    presences = SimPresences(connection)
-    return SignWorld(
-        line=connection,
-        whole=Whole(rows, join_watermarks(client, clock)),
+def _signs(client: SimClient, connection: SimRedis, rows: DynamoChatStore, clock: Clock) -> EphemeralDeps:
+    presences = SimPresenceStore(connection)
+    return EphemeralDeps(
+        bus=connection,
+        whole=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
         presences=presences,
-        seeing=Watching(Acquaintances(client, clock), presences),
-        options=SignOptions(hold_s=10.0, look_every_s=60.0),
+        seeing=PresenceAccess(VisibilityStore(client, clock), presences),
+        options=EphemeralOptions(presence_grace_s=10.0, presence_refresh_s=60.0),
     )
 
 
@@ -222,19 +237,21 @@ def start_worker(engines: Engines, process: Process) -> None:
         SimClient(engines.tables, engines.network),
         SimRedis(engines.redis, engines.network, process),
     )
-    worker = join_worker(
+    worker = build_worker(
         client,
         SimKeys(),
         engines.clock,
-        wiring=Wiring(connection, connection, SimMarks(connection)),
-        away=NobodyTold(),
-        counts=Counts(),
+        wiring=RedisPorts(connection, connection, SimCheckpoints(connection)),
+        away=NoOfflineEvents(),
+        counts=DeliveryStats(),
     )
 
-    async def handle(batch: Batch[Committed]) -> None:
+    async def handle(batch: Batch[CommittedEvent]) -> None:
         await worker.handle((event.body.key, event.body.entries) for event in batch.events)
 
-    process.begin(Member(engines.topic, process, Work(decode, handle, _never_buried)).run())
+    process.begin(
+        GroupMember(engines.topic, process, RecordHandlers(decode_committed, handle, _never_buried)).run()
+    )
 
 
 async def _never_buried(record: Record, reason: str) -> None:
@@ -243,30 +260,33 @@ async def _never_buried(record: Record, reason: str) -> None:
 
 def start_relay(engines: Engines, process: Process) -> None:
     client, clock = SimClient(engines.tables, engines.network), engines.clock
-    marks: Any = SimMarks(SimRedis(engines.redis, engines.network, process))
-    outbox, telling = KafkaOutbox(SimPublisher(engines.topic)), Telling(engines.scheduler, process)
+    marks: Any = SimCheckpoints(SimRedis(engines.redis, engines.network, process))
+    outbox, telling = (
+        KafkaEventPublisher(SimPublisher(engines.topic)),
+        SimReceiptPublisher(engines.scheduler, process),
+    )
     audit = Audit(
-        marks=BelievedMarks(marks),
+        checkpoints=RelayCheckpoints(marks),
         consumers=SimConsumers(engines.topic),
-        log=ReadLog(DynamoReader(client)),
+        log=RelayLogReader(DynamoLogReader(client)),
         outbox=outbox,
         clock=clock,
-        tell=telling,
+        alerts=telling,
     )
     relay = Relay(
-        feed=engines.feed,
-        leasing=Leasing(DynamoLeases(client, clock), process.name, clock, 15.0),
+        stream=engines.feed,
+        leasing=ShardLeases(DynamoLeaseStore(client, clock), process.name, clock, 15.0),
         audit=audit,
         outbox=outbox,
         clock=clock,
-        tell=telling,
-        pace=Pace(busy_s=0.4, idle_s=1.0),
+        alerts=telling,
+        read_policy=ReadPolicy(busy_s=0.4, idle_s=1.0),
     )
     process.begin(relay.run())
 
 
 @dataclass(frozen=True)
-class Telling:
+class SimReceiptPublisher:
     """What the relay could not put right by itself is a fault here: all of these faults end."""
 
     scheduler: Scheduler
@@ -275,7 +295,7 @@ class Telling:
     def trimmed(self, shard: ShardId) -> None:
         self.scheduler.faults.append(f"{self.process.name}: {shard} was trimmed")
 
-    def given_up(self, chat: ChatKey, first: int, last: int) -> None:
+    def on_given_up(self, chat: ChatKey, first: int, last: int) -> None:
         self.scheduler.faults.append(f"{self.process.name}: {chat.chat} given up, {first} to {last}")
 
 

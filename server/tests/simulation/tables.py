@@ -7,9 +7,9 @@ from typing import Any
 
 from simulation.expressions import Given, condition, update
 
-from tidings.platform.dynamo.errors import ConditionFailedError, Reason, TransactionCancelledError
-from tidings.platform.dynamo.queries import Page, Query
-from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
+from tidings.platform.dynamo.errors import CancellationReason, ConditionFailedError, TransactionCancelledError
+from tidings.platform.dynamo.queries import Query, QueryPage
+from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, Update
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.tables.declaration import TABLES
 
@@ -63,7 +63,7 @@ class Tables:
         found = self.rows[table].get(key)
         return None if found is None else _shown(found, projection, names)
 
-    def query(self, table: str, query: Query, most: int | None) -> Page[Item]:
+    def query(self, table: str, query: Query, most: int | None) -> QueryPage[Item]:
         """`most`: where an engine cuts a page of its own accord."""
         names, rows = query.names or {}, self.rows[table]
         match = _PARTITION.match(query.condition)
@@ -86,13 +86,13 @@ class Tables:
         shown = [
             i for i in page if query.filter is None or condition(query.filter)(Given(i, names, query.values))
         ]
-        return Page(
+        return QueryPage(
             [_shown(item, query.projection, names) for item in shown],
             rows.keys_of(page[-1]) if is_cut else None,
             len(page),
         )
 
-    def write(self, action: Action, returns: str | None = None) -> Item | None:
+    def write(self, action: TransactAction, returns: str | None = None) -> Item | None:
         there = self._there(action)
         if not _holds(action, there):
             raise ConditionFailedError("it does not hold", item=None if there is None else _copy(there))
@@ -106,12 +106,14 @@ class Tables:
             return _copy({name: value for name, value in there.items() if name in named})
         return _copy(there)
 
-    def transact(self, actions: Sequence[Action]) -> None:
+    def transact(self, actions: Sequence[TransactAction]) -> None:
         there = [self._there(action) for action in actions]
         places = [(a.table, self.rows[a.table].place(_key(a))) for a in actions]
         assert len(set(places)) == len(places), "an item twice in a transaction"
         reasons = tuple(
-            Reason() if _holds(a, item) else Reason("ConditionalCheckFailed", item=item and _copy(item))
+            CancellationReason()
+            if _holds(a, item)
+            else CancellationReason("ConditionalCheckFailed", item=item and _copy(item))
             for a, item in zip(actions, there, strict=True)
         )
         if any(not reason.is_blameless for reason in reasons):
@@ -119,10 +121,10 @@ class Tables:
         for action, item in zip(actions, there, strict=True):
             self._apply(action, item)
 
-    def _there(self, action: Action) -> Item | None:
+    def _there(self, action: TransactAction) -> Item | None:
         return self.rows[action.table].get(_key(action))
 
-    def _apply(self, action: Action, there: Item | None) -> Item | None:
+    def _apply(self, action: TransactAction, there: Item | None) -> Item | None:
         rows = self.rows[action.table]
         match action:
             case Put(item=new):
@@ -142,7 +144,7 @@ class Tables:
         return item
 
 
-def _key(action: Action) -> Attributes:
+def _key(action: TransactAction) -> Attributes:
     match action:
         case Put(item=item):
             return item
@@ -152,7 +154,7 @@ def _key(action: Action) -> Attributes:
             raise TypeError(f"not an action: {action!r}")
 
 
-def _holds(action: Action, there: Item | None) -> bool:
+def _holds(action: TransactAction, there: Item | None) -> bool:
     if action.condition is None:
         return True
     return condition(action.condition)(Given(there or {}, action.names or {}, action.values or {}))

@@ -14,8 +14,8 @@ import pytest
 from contract.chats import test_manage
 from contract.delivery import test_chat_list, test_pending, test_rows, test_watermarks
 from contract.messages import test_change, test_history, test_log, test_send
-from fixtures.engines import Space
-from fixtures.stage import Play, Scene, Stage
+from fixtures.engines import Namespace
+from fixtures.stage import RunUseCases, UseCaseEnv, UseCaseScene
 from simulation.dynamo import SimClient
 from simulation.network import FAIR, Network
 from simulation.tables import Tables
@@ -69,7 +69,7 @@ def contracts() -> Iterator[Any]:
                 yield pytest.param(test, id=f"{suite.__name__}.{name}")
 
 
-def _tests(suite: ModuleType) -> Iterator[tuple[str, Callable[[Play], None]]]:
+def _tests(suite: ModuleType) -> Iterator[tuple[str, Callable[[RunUseCases], None]]]:
     for name, test in vars(suite).items():
         if (
             name.startswith("test_")
@@ -80,10 +80,10 @@ def _tests(suite: ModuleType) -> Iterator[tuple[str, Callable[[Play], None]]]:
 
 
 @pytest.fixture
-def play(space: Space, tmp_path: Path) -> Play:
-    def run(scene: Scene) -> None:
+def play(space: Namespace, tmp_path: Path) -> RunUseCases:
+    def run(scene: UseCaseScene) -> None:
         async def acted() -> None:
-            stage = Stage(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key")
+            stage = UseCaseEnv(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key")
             await asyncio.wait_for(scene(stage), 60)
 
         asyncio.run(acted())
@@ -92,5 +92,7 @@ def play(space: Space, tmp_path: Path) -> Play:
 
 
 @pytest.mark.parametrize("contract", [*contracts()])
-def test_the_simulated_tables_keep_the_contract(contract: Callable[[Play], None], play: Play) -> None:
+def test_the_simulated_tables_keep_the_contract(
+    contract: Callable[[RunUseCases], None], play: RunUseCases
+) -> None:
     contract(play)

@@ -9,10 +9,10 @@ from typing import override
 import pytest
 from contract.relay import test_feed
 from contract.relay.test_feed import PAGE, Play, River, Scene, Script, place_of
-from fixtures.engines import Space
-from fixtures.stage import Stage
+from fixtures.engines import Namespace
+from fixtures.stage import UseCaseEnv
 from simulation.dynamo import SimClient
-from simulation.feed import SimFeed
+from simulation.feed import SimChangeStream
 from simulation.loop import Scheduler
 from simulation.network import RefusedForNowError
 from simulation.record import Record
@@ -40,7 +40,7 @@ class Refusing(Direct):
 class SimScript:
     def __init__(self) -> None:
         self._network = Refusing()
-        self.feed = SimFeed(self._network, PAGE)
+        self.feed = SimChangeStream(self._network, PAGE)
         self.trim, self.expire_iterators = self.feed.trim, self.feed.expire_iterators
 
     def put(self, sequence: int) -> None:
@@ -51,11 +51,11 @@ class SimScript:
 
 
 @pytest.fixture
-def river(space: Space, tmp_path: Path) -> Play:
+def river(space: Namespace, tmp_path: Path) -> Play:
     async def flow(scene: Scene) -> None:
-        tables, feed = Tables(), SimFeed(Direct(), PAGE)
+        tables, feed = Tables(), SimChangeStream(Direct(), PAGE)
         Record(Scheduler(0), tables, feed)
-        stage = Stage(SimClient(tables, Direct()), space.tenant, tmp_path / "key")
+        stage = UseCaseEnv(SimClient(tables, Direct()), space.tenant, tmp_path / "key")
         await scene(River(feed, stage, await place_of(feed)))
 
     return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 60))

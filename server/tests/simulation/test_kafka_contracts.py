@@ -13,13 +13,13 @@ from contract.kafka.harness import as_number, never_bury
 from contract.kafka.site import PARTITIONS, STALLS_NEVER, Effect, Play, Scene
 from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.loop import Process, Scheduler
-from simulation.member import Member
+from simulation.member import GroupMember
 from simulation.network import Network
 
-from tidings.kernel.fences import Reached
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatKey
-from tidings.platform.kafka.lane import Work
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Batch
 
 SUITE = [test for name, test in vars(test_group).items() if name.startswith("test_")]
@@ -59,7 +59,7 @@ class SimSite:
         self._number = count()
 
     @asynccontextmanager
-    async def publishing(self) -> AsyncIterator[Publisher]:
+    async def publishing(self) -> AsyncIterator[KafkaPublisher]:
         yield SimPublisher(self.topic)
 
     def keys(self) -> Mapping[int, bytes]:
@@ -72,15 +72,15 @@ class SimSite:
     def join(self, stalls_from: int = STALLS_NEVER) -> SimMember:
         process = self.scheduler.process(f"member-{next(self._number)}")
         member = SimMember(process, stalls_from)
-        work = Work(as_number, member.handle, never_bury)
-        process.call_soon(lambda: process.begin(Member(self.topic, process, work).run()))
+        work = RecordHandlers(as_number, member.handle, never_bury)
+        process.call_soon(lambda: process.begin(GroupMember(self.topic, process, work).run()))
         return member
 
     def committed(self, partition: int) -> int:
         return self.topic.partitions[partition].committed
 
-    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
-        return await SimConsumers(self.topic).reached(chats)
+    async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
+        return await SimConsumers(self.topic).progress(chats)
 
     async def wipe(self) -> None:
         self.topic.wipe()

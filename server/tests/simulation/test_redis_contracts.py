@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 from contract.routing import test_line, test_marks, test_routes
 from simulation.loop import Process, Scheduler
-from simulation.redis import Redis, SimMarks, SimRedis
+from simulation.redis import Redis, SimCheckpoints, SimRedis
 from simulation.test_contracts import Direct
 
 SUITES = (test_routes, test_marks, test_line)
@@ -76,8 +76,8 @@ def _sim(server: Redis, *, lease_s: float = 60.0) -> SimRedis:
     return SimRedis(server, Direct(), cast("Process", server.scheduler), lease_s)
 
 
-def _marks(server: Redis) -> SimMarks:
-    return SimMarks(_sim(server))
+def _marks(server: Redis) -> SimCheckpoints:
+    return SimCheckpoints(_sim(server))
 
 
 def test_most_of_the_suites_is_run() -> None:
@@ -88,7 +88,11 @@ def test_most_of_the_suites_is_run() -> None:
 async def test_the_simulated_redis_keeps_the_contract(
     suite: ModuleType, contract: Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, made in (("RedisRoutes", _sim), ("RedisMarks", _marks), ("RedisLine", _sim)):
+    for name, made in (
+        ("RedisConnectionRegistry", _sim),
+        ("RedisDeliveryCheckpoints", _marks),
+        ("RedisBus", _sim),
+    ):
         if hasattr(suite, name):
             monkeypatch.setattr(suite, name, made)
     server = Redis(cast("Scheduler", RealTime()))

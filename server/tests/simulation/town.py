@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from simulation.device import Device
-from simulation.feed import SimFeed
+from simulation.feed import SimChangeStream
 from simulation.kafka import Topic
 from simulation.loop import Process, Scheduler
 from simulation.network import Network
@@ -21,14 +21,14 @@ from tidings.kernel.ids import UserId
 _OFFICE_WAITS_S = 15.0
 
 
-class Town:
+class SimulatedWorld:
     def __init__(self, seed: int) -> None:
         self.scheduler = scheduler = Scheduler(seed)
         self.network = network = Network(scheduler, seed)
         self.tables = Tables()
         self.redis = Redis(scheduler)
         self.topic = Topic(scheduler, network)
-        feed = SimFeed(network)
+        feed = SimChangeStream(network)
         self.engines = Engines(scheduler, network, self.tables, self.redis, self.topic, feed)
         self.record = Record(scheduler, self.tables, feed)
         self.chance = Random(f"{seed}/devices")

@@ -6,13 +6,13 @@ from typing import Protocol
 from simulation.loop import Process
 from simulation.network import Network
 
-from tidings.gateway.socket.ports import Receiver, Upgrade
+from tidings.gateway.socket.ports import MessageHandler, UpgradeRequest
 
-UPGRADE = Upgrade("/v1/socket", "192.0.2.1", None, None, "", None, None)
+UPGRADE = UpgradeRequest("/v1/socket", "192.0.2.1", None, None, "", None, None)
 _CUT = 1006
 
 
-class Ear(Protocol):
+class WireSubscriber(Protocol):
     """The device's side."""
 
     def on_frame(self, wire: "Wire", data: bytes, /) -> None: ...
@@ -27,13 +27,13 @@ class Wire:
     received_at = 0.0
     buffered_bytes = 0
 
-    def __init__(self, network: Network, device: Process, gateway: Process, ear: Ear) -> None:
+    def __init__(self, network: Network, device: Process, gateway: Process, ear: WireSubscriber) -> None:
         self._network, self._device, self._gateway, self._ear = network, device, gateway, ear
-        self._receiver: Receiver | None = None
+        self._receiver: MessageHandler | None = None
         self._down_at = self._up_at = 0.0
         self._is_said_closed = self._is_ended_here = self._is_ended_there = False
 
-    def open(self, accept: "Callable[[Wire], Receiver]") -> None:
+    def open(self, accept: "Callable[[Wire], MessageHandler]") -> None:
         """The gateway takes it in before it hears the first frame."""
 
         def accepted(_: object) -> None:

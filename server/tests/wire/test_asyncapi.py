@@ -17,7 +17,7 @@ from fuzz.mutation import mutated
 from tidings.run.protocol import asyncapi, schema
 from tidings.run.protocol.samples.refused import REFUSED
 from tidings.run.protocol.samples.sample import Sample
-from tidings.wire.codec import Received, Refused, decode
+from tidings.wire.codec import DecodedRequest, InvalidFrame, decode
 from tidings.wire.frames.table import PUSHES, REQUEST_OF, REQUESTS
 
 PARSER = "@asyncapi/parser@3.6.3"
@@ -116,7 +116,7 @@ def _has_twins(one: Sample) -> bool:
 @pytest.fixture(scope="module")
 def found(parser: Path) -> Document:
     """One run for all: the parser takes its seconds."""
-    document = asyncapi.document()
+    document = asyncapi.asyncapi_document()
     mutants = [frame for _, frame in mutated_frames()]
     return parsed(parser, document, [*examples(document), *refused_frames(), *mutants])
 
@@ -128,7 +128,7 @@ def test_the_parser_finds_nothing_wrong_and_everything_there(found: Document) ->
 
 
 def test_every_golden_frame_is_of_its_schema_and_what_the_server_refuses_is_not(found: Document) -> None:
-    good, bad = examples(asyncapi.document()), refused_frames()
+    good, bad = examples(asyncapi.asyncapi_document()), refused_frames()
     assert len(good) > 40
     assert len(bad) > 12
     verdicts = zip([*good, *bad], [True] * len(good) + [False] * len(bad), found["valid"], strict=False)
@@ -138,15 +138,15 @@ def test_every_golden_frame_is_of_its_schema_and_what_the_server_refuses_is_not(
 def test_the_server_takes_what_the_schema_allows_and_nothing_else(found: Document) -> None:
     mutants = mutated_frames()
     answers = [decode(one.data) for one, _ in mutants]
-    assert 400 < sum(isinstance(answer, Received) for answer in answers) < len(mutants) - 400
+    assert 400 < sum(isinstance(answer, DecodedRequest) for answer in answers) < len(mutants) - 400
     for answer, (one, _), is_valid in zip(answers, mutants, found["valid"][-len(mutants) :], strict=True):
-        if isinstance(answer, Refused) and is_valid:
+        if isinstance(answer, InvalidFrame) and is_valid:
             assert any(words in answer.message for words in BEYOND_SCHEMAS_IN_WORDS), (answer, one.data)
         else:
-            assert isinstance(answer, Received) is is_valid, one.data
+            assert isinstance(answer, DecodedRequest) is is_valid, one.data
 
 
 def test_a_reference_that_leads_nowhere_is_found(parser: Path) -> None:
-    document = asyncapi.document()
+    document = asyncapi.asyncapi_document()
     del document["components"]["schemas"]["Send"]
     assert faults(parsed(parser, document, [])) != []

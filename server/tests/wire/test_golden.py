@@ -9,7 +9,7 @@ from tidings.run.protocol.samples.refused import REFUSED
 from tidings.run.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
 from tidings.run.protocol.samples.sample import Sample
 from tidings.run.protocol.samples.to_device import ANSWERS, PUSHES
-from tidings.wire.codec import Received, Refused, decode, encode_answer, encode_push
+from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
 from tidings.wire.errors import ErrorBody
 from tidings.wire.frames.table import PUSH_OF, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
 from tidings.wire.frames.table import PUSHES as PUSH_KINDS
@@ -24,14 +24,14 @@ def by_name(samples: tuple[Sample, ...]) -> pytest.MarkDecorator:
 @by_name(REQUEST_SAMPLES)
 def test_a_golden_request_is_taken(one: Sample) -> None:
     got = decode(one.data)
-    assert isinstance(got, Received), got
+    assert isinstance(got, DecodedRequest), got
     assert one.name.startswith(REQUEST_BY_BODY[type(got.body)].name)
 
 
 @by_name(REFUSED)
 def test_a_bad_frame_is_refused_as_written(one: Sample) -> None:
     got = decode(one.data)
-    assert isinstance(got, Refused), got
+    assert isinstance(got, InvalidFrame), got
     assert got.code == one.code
 
 
@@ -40,7 +40,7 @@ def test_an_answer_is_encoded_to_the_same_bytes(one: Sample) -> None:
     keys = msgspec.json.decode(one.data, type=dict[str, msgspec.Raw])
     form = REQUEST_OF[one.answers].answer if one.answers else ErrorBody
     body = msgspec.json.decode(keys["ok" if one.answers else "error"], type=form)
-    assert encode_answer(msgspec.json.decode(keys["id"]), body) == one.data
+    assert encode_response(msgspec.json.decode(keys["id"]), body) == one.data
 
 
 @by_name(tuple(one for one in PUSHES if one.name != "push_from_the_future"))
@@ -75,7 +75,7 @@ def test_the_files_hold_the_bytes() -> None:
     assert "base64" in held["not_utf8"]
 
 
-def _taken(one: Sample) -> Received:
+def _taken(one: Sample) -> DecodedRequest:
     got = decode(one.data)
-    assert isinstance(got, Received)
+    assert isinstance(got, DecodedRequest)
     return got

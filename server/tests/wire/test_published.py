@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.cli import tidings
 from tidings.run.protocol import schema
-from tidings.run.protocol.breaks import breaks
-from tidings.run.protocol.files import BASELINE, drifted, published
+from tidings.run.protocol.breaks import find_breaking_frame_changes
+from tidings.run.protocol.files import BASELINE, render_all, stale_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,21 +21,26 @@ type Document = dict[str, Any]
 
 
 def test_every_published_file_is_current() -> None:
-    assert drifted(ROOT) == [], "run: uv run tidings protocol write"
+    assert stale_files(ROOT) == [], "run: uv run tidings protocol write"
 
 
 def test_nothing_in_the_folder_is_left_over() -> None:
     there = set((ROOT / "protocol").rglob("*.json"))
-    assert there - published(ROOT).keys() <= {ROOT / BASELINE, ROOT / "protocol/openapi.json"}
+    assert there - render_all(ROOT).keys() <= {ROOT / BASELINE, ROOT / "protocol/openapi.json"}
 
 
 def test_clients_that_are_out_there_are_not_broken() -> None:
-    assert breaks(msgspec.json.decode((ROOT / BASELINE).read_bytes()), schema.document()) == []
+    assert (
+        find_breaking_frame_changes(
+            msgspec.json.decode((ROOT / BASELINE).read_bytes()), schema.schema_document()
+        )
+        == []
+    )
 
 
 @pytest.fixture
 def before() -> Document:
-    document: Document = copy.deepcopy(schema.document())
+    document: Document = copy.deepcopy(schema.schema_document())
     return document
 
 
@@ -77,11 +82,11 @@ BREAKING: dict[str, tuple[Callable[[Document], object], str]] = {
         "send.send.after: is required now",
     ),
     "an answer lacks a field": (
-        lambda d: _let_be_missing(d, "Appended", "sequence"),
+        lambda d: _let_be_missing(d, "CommitResult", "sequence"),
         "answers.send.ok.sequence: can be missing now",
     ),
     "a field has another type": (
-        lambda d: _retype(d, "Appended", "sequence", {"type": "string"}),
+        lambda d: _retype(d, "CommitResult", "sequence", {"type": "string"}),
         "answers.send.ok.sequence: was integer, is string",
     ),
     "an optional field has another type": (
@@ -89,7 +94,7 @@ BREAKING: dict[str, tuple[Callable[[Document], object], str]] = {
         "send.send.after: was integer or null, is null or string",
     ),
     "an answer begins to tell null": (
-        lambda d: _retype(d, "Appended", "sequence", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        lambda d: _retype(d, "CommitResult", "sequence", {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
         "answers.send.ok.sequence: was integer, is integer or null",
     ),
     "a bound is tighter": (
@@ -123,7 +128,7 @@ def test_a_change_that_breaks_old_clients_is_named(before: Document, name: str) 
     change, line = BREAKING[name]
     after = copy.deepcopy(before)
     change(after)
-    assert line in breaks(before, after)
+    assert line in find_breaking_frame_changes(before, after)
 
 
 GROWING: dict[str, Callable[[Document], object]] = {
@@ -142,11 +147,11 @@ GROWING: dict[str, Callable[[Document], object]] = {
 def test_what_only_grows_breaks_nobody(before: Document, name: str) -> None:
     after = copy.deepcopy(before)
     GROWING[name](after)
-    assert breaks(before, after) == []
+    assert find_breaking_frame_changes(before, after) == []
 
 
 def _copy(root: Path) -> None:
-    for path in (*published(ROOT), ROOT / BASELINE):
+    for path in (*render_all(ROOT), ROOT / BASELINE):
         copied = root / path.relative_to(ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)
         copied.write_text(path.read_text())
@@ -163,7 +168,7 @@ def test_check_lists_what_is_not_current_and_write_mends_it(tmp_path: Path) -> N
     assert "protocol.md is not current" in error.message
     assert "close_codes.json is not current" in error.message
     assert CliRunner().invoke(tidings, ["protocol", "write", "--root", str(tmp_path)]).exit_code == 0
-    assert drifted(tmp_path) == []
+    assert stale_files(tmp_path) == []
 
 
 def test_check_names_what_breaks_clients(tmp_path: Path, before: Document) -> None:

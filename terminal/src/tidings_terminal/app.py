@@ -12,22 +12,22 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static
 
 from tidings_sdk import Client, Event, MemoryStore, TidingsError
-from tidings_terminal.address import Address
+from tidings_terminal.address import Endpoint
 from tidings_terminal.chat_view import ChatView
-from tidings_terminal.desk import Desk
+from tidings_terminal.desk import InboxController
 from tidings_terminal.dialogs import HelpScreen
-from tidings_terminal.inbox_panes import Glance, InboxPane, NoticeList, show_inbox
+from tidings_terminal.inbox_panes import InboxPane, InboxSummary, NotificationList, show_inbox
 from tidings_terminal.keys import KeyBar
-from tidings_terminal.model import Model, partners
+from tidings_terminal.model import ScreenModel, partners
 from tidings_terminal.panes import ChatPane, Composer, ThreadPane
-from tidings_terminal.views import Eyes, chat_lines
+from tidings_terminal.views import ViewContext, chat_lines
 
 _PAGE: Final = 50
 _AWAY_AFTER_S: Final = 60.0
 _SOON_S: Final = 0.03
 """Events come in bursts; the screen follows some thirty times a second."""
 
-_WIDE, _NARROW = 100, 60
+_WIDE_COLUMNS, _NARROW = 100, 60
 _OF_THE_THREAD: Final = frozenset({"edit", "reply", "react", "redact", "page"})
 
 
@@ -38,7 +38,7 @@ class ChatApp(App[str]):
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as Textual declares it
         (0, "-narrow"),
         (_NARROW, "-normal"),
-        (_WIDE, "-wide"),
+        (_WIDE_COLUMNS, "-wide"),
     ]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", priority=True, tooltip="List the commands and keys"),
@@ -61,13 +61,15 @@ class ChatApp(App[str]):
     def __init__(self, new_client: Callable[[], Client]) -> None:
         super().__init__()
         self.theme = "ansi-dark"
-        self.model = Model()
+        self.model = ScreenModel()
         self._new_client = new_client
         self._client: Client | None = None
         self._is_due = False
         self._bar = ""
         self._away: asyncio.TimerHandle | None = None
-        self._desk = Desk(self._aside, self._touch, lambda said: self.model.say(said, time.monotonic()))
+        self._inbox = InboxController(
+            self._aside, self._touch, lambda said: self.model.show_status(said, time.monotonic())
+        )
 
     @override
     def compose(self) -> ComposeResult:
@@ -75,9 +77,9 @@ class ChatApp(App[str]):
         with Horizontal(id="middle"):
             with Vertical(id="left"):
                 yield ChatPane(id="chats")
-                yield Glance(id="inbox")
+                yield InboxSummary(id="inbox")
             yield ChatView(self.model, lambda: self._client, self._aside, self._touch, id="right")
-            yield InboxPane(self._desk, id="desk")
+            yield InboxPane(self._inbox, id="desk")
         yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -90,7 +92,7 @@ class ChatApp(App[str]):
         """As long as the client can go on; then what stopped it is the last word."""
         try:
             async with self._new_client() as self._client:
-                self._desk.take(self._client.inbox())
+                self._inbox.take(self._client.inbox())
                 async for event in self._client.events():
                     self._happened(event)
         except TidingsError as error:
@@ -101,7 +103,7 @@ class ChatApp(App[str]):
 
     def _happened(self, event: Event) -> None:
         self.model.apply(event, self._user, time.monotonic())
-        self._desk.happened(event)
+        self._inbox.happened(event)
         self._touch()
 
     @on(InboxPane.Resized)
@@ -114,17 +116,17 @@ class ChatApp(App[str]):
         self._is_due = False
         if self._client is None or not self.is_running:
             return
-        self.model.tick(time.monotonic())
+        self.model.on_timer(time.monotonic())
         rows = self._client.chats()
         self._client.watch(*partners(rows))
         if self.model.open is None and rows:
             self._view.open(rows[0].chat)
-        eyes = Eyes.now(self._client)
+        eyes = ViewContext.now(self._client)
         lines = chat_lines(self.model, self._client.chats(), self._client.presence, eyes)
         self._show_bar()
         self.query_one(ChatPane).show(lines, self.model.open)
         self._view.show()
-        show_inbox(self.default_screen, self._desk, eyes)
+        show_inbox(self.default_screen, self._inbox, eyes)
 
     def _show_bar(self) -> None:
         parts = [f"tidings · {self._user or '…'}", self.model.connection(time.monotonic()), self.model.hint]
@@ -149,7 +151,7 @@ class ChatApp(App[str]):
             ("Everywhere", self.BINDINGS),
             ("While you write", Composer.BINDINGS),
             ("In the messages (Shift-Tab)", ThreadPane.BINDINGS),
-            ("In the inbox", NoticeList.BINDINGS),
+            ("In the inbox", NotificationList.BINDINGS),
         ]
         _ = self.push_screen(HelpScreen(sections))
 
@@ -171,11 +173,11 @@ class ChatApp(App[str]):
         if len(self.screen_stack) > 1:
             return action == "quit"
         if action == "inbox":
-            return self._desk.counts is not None
-        return not (self._desk.is_open and action in _OF_THE_THREAD)
+            return self._inbox.counts is not None
+        return not (self._inbox.is_open and action in _OF_THE_THREAD)
 
     def action_inbox(self) -> None:
-        self.query_one(InboxPane).turn(to_inbox=not self._desk.is_open)
+        self.query_one(InboxPane).turn(to_inbox=not self._inbox.is_open)
 
     def action_step(self, by: int) -> None:
         chats = [row.chat for row in self._client.chats()] if self._client else []
@@ -191,7 +193,7 @@ class ChatApp(App[str]):
         if self._away is not None:
             self._away.cancel()
         if self._client is not None:
-            self._client.appear("online")
+            self._client.set_presence("online")
         self._touch()
 
     def on_app_blur(self, _: events.AppBlur) -> None:
@@ -199,7 +201,7 @@ class ChatApp(App[str]):
 
     def _goes_away(self) -> None:
         if self._client is not None:
-            self._client.appear("away")
+            self._client.set_presence("away")
 
     @property
     def _view(self) -> ChatView:
@@ -210,6 +212,6 @@ class ChatApp(App[str]):
         return (self._client.user or "") if self._client else ""
 
 
-def run(where: Address) -> str | None:
+def run(where: Endpoint) -> str | None:
     """Until it is quit; what stopped it, if something did."""
     return ChatApp(lambda: Client(where.url, where.token, store=MemoryStore())).run()

@@ -13,10 +13,10 @@ from tidings_sdk import Chat, Client, TidingsError
 from tidings_terminal import words
 from tidings_terminal.dialogs import DeleteScreen
 from tidings_terminal.keys import command_of, is_command
-from tidings_terminal.model import Doing, Model, Task, partner
+from tidings_terminal.model import ComposeMode, ComposeTask, ScreenModel, partner
 from tidings_terminal.panes import Composer, ThreadPane
-from tidings_terminal.thread import Message
-from tidings_terminal.views import Eyes, name_of, said_in, thread_lines
+from tidings_terminal.thread import TranscriptMessage
+from tidings_terminal.views import ViewContext, name_of, said_in, transcript_lines
 
 _PAGE: Final = 50
 
@@ -26,7 +26,7 @@ class ChatView(Vertical):
 
     def __init__(
         self,
-        model: Model,
+        model: ScreenModel,
         client: Callable[[], Client | None],
         run: Callable[[Coroutine[None, None, None]], None],
         changed: Callable[[], None],
@@ -52,17 +52,17 @@ class ChatView(Vertical):
         if chat is None or client is None:
             self._say("#head", "no chats yet")
             return
-        eyes, row = Eyes.now(client), chat.row
+        eyes, row = ViewContext.now(client), chat.row
         other = partner(row) if row else None
         about = (
-            words.presence(client.presence(other), eyes.now_ms, eyes.zone)
+            words.presence_text(client.presence(other), eyes.now_ms, eyes.zone)
             if other
             else ", ".join(chat.members)
         )
         title = self.model.title(row, eyes.user) if row else chat.id
         self._say("#head", f"{title}   {about}" if about else title)
-        self._say("#typing", words.typing(chat.typists))
-        lines = thread_lines(self.model.thread(chat.id), eyes, chat.status)
+        self._say("#typing", words.typing_text(chat.typing_users))
+        lines = transcript_lines(self.model.thread(chat.id), eyes, chat.status)
         self.query_one(ThreadPane).show(list(lines), from_end=from_end)
         self.see()
 
@@ -89,7 +89,7 @@ class ChatView(Vertical):
         """Keep what was begun in a chat until the user comes back to it."""
         composer = self.query_one(Composer)
         self.model.drafts[before] = composer.draft
-        composer.begin(*self.model.drafts.pop(chat, (Task(), "")))
+        composer.begin(*self.model.drafts.pop(chat, (ComposeTask(), "")))
 
     def _load(self) -> None:
         if not self._is_loading and (chat := self._chat) is not None:
@@ -102,7 +102,7 @@ class ChatView(Vertical):
         try:
             thread.page(await chat.history(before=thread.oldest if was_loaded else None, limit=_PAGE))
         except TidingsError as error:
-            self.model.say(f"older messages could not be had: {error}", time.monotonic())
+            self.model.show_status(f"older messages could not be had: {error}", time.monotonic())
         finally:
             self._is_loading = False
         if chat.id == self.model.open:
@@ -159,12 +159,12 @@ class ChatView(Vertical):
         if task.is_sending and is_command(text):
             self._command(text)
             return
-        if chat is None or (not text and task.doing is not Doing.REACT):
+        if chat is None or (not text and task.mode is not ComposeMode.REACT):
             return
         try:
             self._do(chat, task, text)
         except (TidingsError, ValueError) as error:
-            self.model.say(f"not done: {error}", time.monotonic())
+            self.model.show_status(f"not done: {error}", time.monotonic())
         composer.end()
         self.show(from_end=task.is_sending)
         self._changed()
@@ -176,21 +176,21 @@ class ChatView(Vertical):
             self._run(self._act(command.action))
             return
         name = text.split(maxsplit=1)[0]
-        self.model.say(f"Unknown command {words.short(name, 20)}; /help lists them", time.monotonic())
+        self.model.show_status(f"Unknown command {words.short(name, 20)}; /help lists them", time.monotonic())
         self._changed()
 
     async def _act(self, action: str) -> None:
         await self.app.run_action(action)
 
-    def _do(self, chat: Chat, task: Task, text: str) -> None:
-        match task.doing:
-            case Doing.SEND:
+    def _do(self, chat: Chat, task: ComposeTask, text: str) -> None:
+        match task.mode:
+            case ComposeMode.SEND:
                 self._send(chat, text, None)
-            case Doing.REPLY:
+            case ComposeMode.REPLY:
                 self._send(chat, text, task.sequence)
-            case Doing.EDIT:
+            case ComposeMode.EDIT:
                 self._edit(chat, task.sequence, text)
-            case Doing.REACT:
+            case ComposeMode.REACT:
                 _ = chat.react(task.sequence, text or "👍")
 
     def _send(self, chat: Chat, text: str, reply_to: int | None) -> None:
@@ -208,18 +208,18 @@ class ChatView(Vertical):
         """Edit a message of the user's own, unless they are writing another one."""
         composer, message = self.query_one(Composer), self._meant(is_own=True)
         if message is not None and not (composer.has_focus and composer.value):
-            self._begin(Doing.EDIT, message, message.text)
+            self._begin(ComposeMode.EDIT, message, message.text)
 
     def react(self) -> None:
         message = self._meant(is_own=False)
         if message is not None:
-            self._begin(Doing.REACT, message)
+            self._begin(ComposeMode.REACT, message)
 
     def reply(self) -> None:
         message = self._meant(is_own=False)
         if message is not None:
             _, text = self.query_one(Composer).draft
-            self._begin(Doing.REPLY, message, text)
+            self._begin(ComposeMode.REPLY, message, text)
 
     def redact(self) -> None:
         message, chat = self._meant(is_own=True), self._chat
@@ -232,14 +232,16 @@ class ChatView(Vertical):
 
         _ = self.app.push_screen(DeleteScreen(message), delete)
 
-    def _begin(self, doing: Doing, message: Message, text: str = "") -> None:
+    def _begin(self, doing: ComposeMode, message: TranscriptMessage, text: str = "") -> None:
         client, composer = self._client(), self.query_one(Composer)
         if client is not None:
-            by = name_of(message.by, Eyes.now(client))
-            composer.begin(Task(doing, message.sequence, words.about(doing, by, said_in(message))), text)
+            by = name_of(message.by, ViewContext.now(client))
+            composer.begin(
+                ComposeTask(doing, message.sequence, words.about(doing, by, said_in(message))), text
+            )
             composer.focus()
 
-    def _meant(self, *, is_own: bool) -> Message | None:
+    def _meant(self, *, is_own: bool) -> TranscriptMessage | None:
         client, chat = self._client(), self._chat
         if client is None or chat is None:
             return None

@@ -8,24 +8,24 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Final, final
 
 from tidings_sdk import (
-    BroadcastNews,
+    BroadcastUpdate,
+    ConnectionStateChanged,
     Event,
     Inbox,
     InboxCounts,
-    InboxNews,
-    Notice,
-    Refused,
+    InboxUpdate,
+    Notification,
+    RequestRefused,
     State,
-    StateChanged,
     TidingsError,
 )
-from tidings_terminal.notices import Note, Shelf
+from tidings_terminal.notices import NotificationBuffer, NotificationView
 
 GLANCE: Final = 3
 """So many stand beside the chats."""
 _PAGE: Final = 20
-_MOST: Final = 500
-_AGAIN_S: Final = 5.0
+_MAX_ITEMS: Final = 500
+_RETRY_S: Final = 5.0
 
 
 def _nothing() -> None:
@@ -33,7 +33,7 @@ def _nothing() -> None:
 
 
 @final
-class Desk:
+class InboxController:
     """`run` starts what takes its time, `changed` is called when there is something else to show."""
 
     def __init__(
@@ -43,10 +43,10 @@ class Desk:
         say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._run, self._changed, self._say, self._clock = run, changed, say, clock
+        self._run, self._changed, self._notify, self._clock = run, changed, say, clock
         self._inbox: Inbox | None = None
-        self._shelf = Shelf()
-        self._wanted = GLANCE
+        self._buffer = NotificationBuffer()
+        self._requested = GLANCE
         self._is_due = self._is_busy = False
         self._again_at: float | None = None
         self._timed: InboxCounts | None = None
@@ -61,30 +61,30 @@ class Desk:
         return self._inbox.counts if self._inbox else None
 
     @property
-    def notes(self) -> list[Note]:
-        return self._shelf.notes
+    def notes(self) -> list[NotificationView]:
+        return self._buffer.notes
 
     def happened(self, event: Event) -> None:
         match event:
-            case StateChanged(State.LIVE) if self.counts is None:
+            case ConnectionStateChanged(State.LIVE) if self.counts is None:
                 self._ask()
-            case InboxNews() if self._inbox is not None and event.counts.inbox == self._inbox.id:
+            case InboxUpdate() if self._inbox is not None and event.counts.inbox == self._inbox.id:
                 # what is being read just now may have been read before this
-                if not self._shelf.happened(event) or self._is_busy:
+                if not self._buffer.happened(event) or self._is_busy:
                     self._ask()
                 if self.is_open and event.added:
-                    self._mark(self._inbox.see)
-            case BroadcastNews() if self._inbox is not None and event.inbox == self._inbox.id:
+                    self._mark(self._inbox.mark_seen)
+            case BroadcastUpdate() if self._inbox is not None and event.inbox == self._inbox.id:
                 self._broadcast(self._inbox, event)
 
-    def _broadcast(self, inbox: Inbox, news: BroadcastNews) -> None:
+    def _broadcast(self, inbox: Inbox, news: BroadcastUpdate) -> None:
         """It comes without counts: the list brings them, or they are asked for."""
-        if not self._shelf.broadcast(news) or self._is_busy:
+        if not self._buffer.broadcast(news) or self._is_busy:
             self._ask()
         else:
-            self._mark(inbox.see if self.is_open and news.added else inbox.refresh)
+            self._mark(inbox.mark_seen if self.is_open and news.added else inbox.refresh)
 
-    def tick(self) -> None:
+    def on_timer(self) -> None:
         """A notice that expires is told by nobody: the counts say when to ask again."""
         if self.counts is not self._timed and self.counts is not None:
             self._timed, at = self.counts, self.counts.next_change_at
@@ -97,31 +97,31 @@ class Desk:
 
     def open(self, *, is_open: bool) -> None:
         self.is_open = is_open
-        self._wanted = _PAGE if is_open else GLANCE
+        self._requested = _PAGE if is_open else GLANCE
         if is_open and self._inbox is not None:
-            self._mark(self._inbox.see)
+            self._mark(self._inbox.mark_seen)
             self._work()
 
     def older(self) -> None:
-        if self._shelf.below is not None:
-            self._wanted = min(len(self._shelf) + 1, _MOST)
+        if self._buffer.below is not None:
+            self._requested = min(len(self._buffer) + 1, _MAX_ITEMS)
             self._work()
 
     def mark_read(self, ids: Sequence[str], *, is_read: bool = True) -> None:
         if (inbox := self._inbox) is not None:
             ask = inbox.mark_read if is_read else inbox.mark_unread
-            self._mark(lambda: ask(ids), lambda: self._shelf.read(ids, is_read=is_read))
+            self._mark(lambda: ask(ids), lambda: self._buffer.read(ids, is_read=is_read))
 
     def mark_all_read(self) -> None:
         """All that the user was told of; what is under way to him stays unread."""
         if (inbox := self._inbox) is not None and self.counts is not None:
             ids = [note.id for note in self.notes]
             before = max([self.counts.at, *(note.delivered_at for note in self.notes)])
-            self._mark(lambda: inbox.mark_all_read(before=before), lambda: self._shelf.read(ids))
+            self._mark(lambda: inbox.mark_all_read(before=before), lambda: self._buffer.read(ids))
 
     def archive(self, ids: Sequence[str]) -> None:
         if (inbox := self._inbox) is not None:
-            self._mark(lambda: inbox.archive(ids), lambda: self._shelf.took(ids))
+            self._mark(lambda: inbox.archive(ids), lambda: self._buffer.took(ids))
 
     def _mark(self, ask: Callable[[], Awaitable[InboxCounts]], then: Callable[[], None] = _nothing) -> None:
         self._run(self._marked(ask, then))
@@ -130,7 +130,7 @@ class Desk:
         try:
             await ask()
         except TidingsError as error:
-            self._say(f"not done: {error}")
+            self._notify(f"not done: {error}")
         else:
             then()
         self._changed()
@@ -149,26 +149,26 @@ class Desk:
         try:
             while self._is_due or self._lacks:
                 await self._read_on(inbox)
-        except Refused as error:
-            self._again_at = self._clock() + _AGAIN_S if error.body.retryable else None
+        except RequestRefused as error:
+            self._again_at = self._clock() + _RETRY_S if error.body.retryable else None
         except TidingsError:
-            self._again_at = self._clock() + _AGAIN_S
+            self._again_at = self._clock() + _RETRY_S
         finally:
             self._is_busy = False
         self._changed()
 
     @property
     def _lacks(self) -> bool:
-        return self._shelf.below is not None and len(self._shelf) < self._wanted
+        return self._buffer.below is not None and len(self._buffer) < self._requested
 
     async def _read_on(self, inbox: Inbox) -> None:
         """Anew, as far as it was read; or the next page of older ones."""
         is_anew, self._is_due = self._is_due, False
-        found, below = list[Notice](), None if is_anew else self._shelf.below
-        held = 0 if is_anew else len(self._shelf)
+        found, below = list[Notification](), None if is_anew else self._buffer.below
+        held = 0 if is_anew else len(self._buffer)
         while True:
             page = await inbox.list(limit=_PAGE, below=below)
             found, below = [*found, *page.notices], page.below
-            if below is None or (found and held + len(found) >= self._wanted):
+            if below is None or (found and held + len(found) >= self._requested):
                 break
-        (self._shelf.begin if is_anew else self._shelf.more)(found, below)
+        (self._buffer.begin if is_anew else self._buffer.more)(found, below)

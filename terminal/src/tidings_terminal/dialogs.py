@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from tidings_terminal import words
 from tidings_terminal.keys import COMMANDS, key_names
-from tidings_terminal.thread import Message
+from tidings_terminal.thread import TranscriptMessage
 
 _QUOTED_CHARS: Final = 200
 _FIRST_COLUMN: Final = 9
@@ -60,7 +60,7 @@ class DeleteScreen(ModalScreen[bool]):
         Binding("escape,n", "answer(False)", "Keep"),
     ]
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: TranscriptMessage) -> None:
         super().__init__()
         self._message = message
 

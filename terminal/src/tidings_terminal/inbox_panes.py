@@ -15,21 +15,21 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tidings_terminal import words
-from tidings_terminal.desk import GLANCE, Desk
-from tidings_terminal.notices import Note
-from tidings_terminal.views import Eyes, glance, note_row
+from tidings_terminal.desk import GLANCE, InboxController
+from tidings_terminal.notices import NotificationView
+from tidings_terminal.views import ViewContext, notification_row, render_inbox_summary
 
 _NEAR_END: Final = 3
 
 
-class Glance(Widget):
+class InboxSummary(Widget):
     """A click opens the list."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, markup=False)
-        self._shown: tuple[int, Sequence[Note]] = (0, ())
+        self._shown: tuple[int, Sequence[NotificationView]] = (0, ())
 
-    def show(self, unread: int, notes: Sequence[Note]) -> None:
+    def show(self, unread: int, notes: Sequence[NotificationView]) -> None:
         shown = (unread, tuple(notes[:GLANCE]))
         if shown != self._shown:
             self._shown = shown
@@ -37,13 +37,13 @@ class Glance(Widget):
 
     @override
     def render(self) -> Content:
-        return glance(*self._shown, self.size.width)
+        return render_inbox_summary(*self._shown, self.size.width)
 
     async def on_click(self, _: events.Click) -> None:
         await self.app.run_action("inbox")
 
 
-class NoticeList(OptionList):
+class NotificationList(OptionList):
     """Two lines each, or one. Asks for older ones when the cursor comes near the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,14 +54,14 @@ class NoticeList(OptionList):
         Binding("escape", "app.inbox", "Back", tooltip="Go back to the chat"),
     ]
 
-    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, markup=False)
-        self._desk = desk
+        self._controller = desk
         self._shown: list[tuple[str, Content]] = []
 
-    def show(self, notes: Sequence[Note], eyes: Eyes) -> None:
+    def show(self, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
         width = self.scrollable_content_region.width - 1
-        rows = [(note.id, note_row(note, eyes, width)) for note in notes]
+        rows = [(note.id, notification_row(note, eyes, width)) for note in notes]
         if rows != self._shown:
             chosen, place = self._chosen, self.highlighted or 0
             self._shown = rows
@@ -76,19 +76,19 @@ class NoticeList(OptionList):
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
         if highlighted is not None and highlighted >= len(self._shown) - _NEAR_END:
-            self._desk.older()
+            self._controller.older()
 
     def action_mark_read(self) -> None:
-        self._desk.mark_read(self._chosen)
+        self._controller.mark_read(self._chosen)
 
     def action_mark_unread(self) -> None:
-        self._desk.mark_read(self._chosen, is_read=False)
+        self._controller.mark_read(self._chosen, is_read=False)
 
     def action_mark_all_read(self) -> None:
-        self._desk.mark_all_read()
+        self._controller.mark_all_read()
 
     def action_archive(self) -> None:
-        self._desk.archive(self._chosen)
+        self._controller.archive(self._chosen)
 
 
 def _place(ids: list[str], chosen: list[str], before: int) -> int | None:
@@ -104,41 +104,41 @@ class InboxPane(Vertical):
     class Resized(Message):
         pass
 
-    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self._desk = desk
+        self._controller = desk
 
     @override
     def compose(self) -> ComposeResult:
         yield Static(id="desk-head", markup=False)
-        yield NoticeList(self._desk, id="notices")
+        yield NotificationList(self._controller, id="notices")
 
     @on(events.Resize)
     def _resized(self) -> None:
         """Rows are cut to the width that the list has, and it has none before it is seen."""
         self.post_message(self.Resized())
 
-    def show(self, unread: int, notes: Sequence[Note], eyes: Eyes) -> None:
-        head = words.inbox(unread) if notes else "Inbox   empty"
+    def show(self, unread: int, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
+        head = words.inbox_text(unread) if notes else "Inbox   empty"
         self.query_one("#desk-head", Static).update(head)
-        self.query_one(NoticeList).show(notes, eyes)
+        self.query_one(NotificationList).show(notes, eyes)
 
     def turn(self, *, to_inbox: bool) -> None:
         """The list stands in the thread's place."""
-        if to_inbox != self._desk.is_open:
-            self._desk.open(is_open=to_inbox)
+        if to_inbox != self._controller.is_open:
+            self._controller.open(is_open=to_inbox)
             self.screen.set_class(to_inbox, "-desk")
             self.screen.query_one("#notices" if to_inbox else "#words").focus()
             self.app.refresh_bindings()
 
 
-def show_inbox(screen: Screen[object], desk: Desk, eyes: Eyes) -> None:
-    desk.tick()
+def show_inbox(screen: Screen[object], desk: InboxController, eyes: ViewContext) -> None:
+    desk.on_timer()
     counts, notes = desk.counts, desk.notes
     if counts is None:
         return
     if not screen.has_class("-inbox"):
         screen.add_class("-inbox")
         screen.app.refresh_bindings()
-    screen.query_one(Glance).show(counts.unread, notes)
+    screen.query_one(InboxSummary).show(counts.unread, notes)
     screen.query_one(InboxPane).show(counts.unread, notes, eyes)

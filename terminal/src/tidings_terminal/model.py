@@ -11,23 +11,23 @@ from typing import Final, final
 from tidings_sdk import (
     ChatChanged,
     ChatRow,
+    ConnectionStateChanged,
     Event,
+    InstallationRestored,
     MessageAdded,
     MessageChanged,
-    Presence,
-    Restored,
-    SendRefused,
-    Sent,
+    MessageSendFailed,
+    MessageSent,
+    PresenceChanged,
     State,
-    StateChanged,
 )
 from tidings_terminal import words
-from tidings_terminal.thread import Thread
+from tidings_terminal.thread import Transcript
 
 _HINT_S: Final = 6.0
 
 
-class Doing(StrEnum):
+class ComposeMode(StrEnum):
     SEND = "send"
     REPLY = "reply"
     EDIT = "edit"
@@ -35,20 +35,20 @@ class Doing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ComposeTask:
     """What Enter does. `sequence`: to which message; `about`: that message in a line."""
 
-    doing: Doing = Doing.SEND
+    mode: ComposeMode = ComposeMode.SEND
     sequence: int = 0
     about: str = ""
 
     @property
     def is_sending(self) -> bool:
-        return self.doing in (Doing.SEND, Doing.REPLY)
+        return self.mode in (ComposeMode.SEND, ComposeMode.REPLY)
 
 
 @dataclass(frozen=True, slots=True)
-class ChatLine:
+class ChatListLine:
     """A row of the list, in words."""
 
     chat: str
@@ -63,51 +63,51 @@ class ChatLine:
 
 @final
 @dataclass(slots=True)
-class Model:
+class ScreenModel:
     open: str | None = None
     state: State = State.CONNECTING
     next_try_at: float | None = None
     hint: str = ""
-    threads: dict[str, Thread] = field(default_factory=dict)
-    drafts: dict[str, tuple[Task, str]] = field(default_factory=dict)
+    threads: dict[str, Transcript] = field(default_factory=dict)
+    drafts: dict[str, tuple[ComposeTask, str]] = field(default_factory=dict)
     _hint_until: float = 0.0
     _missed: int | None = None
     _was_live: bool = False
     _others: dict[str, str] = field(default_factory=dict)
 
-    def thread(self, chat: str) -> Thread:
-        return self.threads.setdefault(chat, Thread(chat))
+    def thread(self, chat: str) -> Transcript:
+        return self.threads.setdefault(chat, Transcript(chat))
 
     def apply(self, event: Event, user: str, now: float) -> None:
         match event:
             case MessageAdded(chat, entry):
-                self.thread(chat).came(entry)
+                self.thread(chat).add_entries(entry)
                 if self._missed is not None and entry.by != user:
                     self._missed += 1
             case MessageChanged(chat, entry) | ChatChanged(chat, entry):
-                self.thread(chat).came(entry)
-            case Sent(chat, key, sequence):
+                self.thread(chat).add_entries(entry)
+            case MessageSent(chat, key, sequence):
                 self.thread(chat).sent(key, sequence)
-            case SendRefused(chat, key, error):
+            case MessageSendFailed(chat, key, error):
                 self.thread(chat).refused(key, error.code)
-                self.say(f"not done: {error.code}", now)
-            case StateChanged():
+                self.show_status(f"not done: {error.code}", now)
+            case ConnectionStateChanged():
                 self._moved(event, now)
-            case Restored():
+            case InstallationRestored():
                 self.threads.clear()
-                self.say("the server was restored from a backup: read anew", now)
+                self.show_status("the server was restored from a backup: read anew", now)
 
-    def say(self, hint: str, now: float) -> None:
+    def show_status(self, hint: str, now: float) -> None:
         """For some seconds, in the bar at the top."""
         self.hint, self._hint_until = hint, now + _HINT_S
 
-    def tick(self, now: float) -> None:
+    def on_timer(self, now: float) -> None:
         if self.hint and now >= self._hint_until:
             self.hint = ""
 
     def connection(self, now: float) -> str:
         wait_s = None if self.next_try_at is None else self.next_try_at - now
-        return words.connection(self.state, wait_s)
+        return words.connection_text(self.state, wait_s)
 
     def title(self, row: ChatRow, user: str) -> str:
         """Its name; else who is in it; else who wrote last."""
@@ -116,14 +116,14 @@ class Model:
         others = row.members or tuple(filter(None, [self._others.get(row.chat)]))
         return words.one_line(row.name or "") or ", ".join(others) or row.chat
 
-    def _moved(self, event: StateChanged, now: float) -> None:
+    def _moved(self, event: ConnectionStateChanged, now: float) -> None:
         self.state = event.state
         self.next_try_at = None if event.wait_s is None else now + event.wait_s
         if event.state is State.RESUMING:
             self._missed = 0 if self._was_live else None
         elif event.state is State.LIVE:
             if self._was_live and self._missed is not None:
-                self.say(words.caught_up(self._missed), now)
+                self.show_status(words.caught_up_text(self._missed), now)
             self._was_live, self._missed = True, None
 
 
@@ -136,16 +136,18 @@ def partners(rows: Iterable[ChatRow]) -> set[str]:
     return {other for row in rows if (other := partner(row))}
 
 
-def line_of(row: ChatRow, title: str, when: str, presence: Presence | None, *, is_open: bool) -> ChatLine:
-    said = words.one_line(words.content(row.state, row.preview or "", has_data=True)) if row.last else ""
+def chat_list_line(
+    row: ChatRow, title: str, when: str, presence: PresenceChanged | None, *, is_open: bool
+) -> ChatListLine:
+    said = words.one_line(words.content_text(row.state, row.preview or "", has_data=True)) if row.last else ""
     is_direct = partner(row) is not None
-    return ChatLine(
+    return ChatListLine(
         chat=row.chat,
         title=title,
         preview=f"{row.by}: {said}" if said and row.by and not is_direct else said,
         when=when,
         unread=row.unread,
-        mark=words.mark(presence) if is_direct else " ",
+        mark=words.unread_mark(presence) if is_direct else " ",
         is_muted=row.is_muted,
         is_open=is_open,
     )

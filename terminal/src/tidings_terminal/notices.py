@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from tidings_sdk import BroadcastNews, InboxNews, Notice
+from tidings_sdk import BroadcastUpdate, InboxUpdate, Notification
 from tidings_terminal import words
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class NotificationView:
     """A notice in words. `delivered_at`: when it came to the user, in milliseconds."""
 
     id: str
@@ -19,39 +19,39 @@ class Note:
     is_read: bool
 
 
-def note_of(notice: Notice) -> Note:
-    title, more = words.notice(notice.message)
-    return Note(notice.id, title, more, notice.delivered_at, notice.is_read)
+def notification_view(notification: Notification) -> NotificationView:
+    title, more = words.notification_text(notification.message)
+    return NotificationView(notification.id, title, more, notification.delivered_at, notification.is_read)
 
 
 @final
 @dataclass(slots=True)
-class Shelf:
+class NotificationBuffer:
     """`below`: where older ones go on; None: there are none."""
 
     below: str | None = None
-    _notes: dict[str, Note] = field(default_factory=dict)
+    _notes: dict[str, NotificationView] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._notes)
 
     @property
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[NotificationView]:
         return [self._notes[name] for name in sorted(self._notes, reverse=True)]
 
-    def begin(self, notices: Iterable[Notice], below: str | None) -> None:
+    def begin(self, notifications: Iterable[Notification], below: str | None) -> None:
         """Read anew: what is not among them is not there any more."""
         self._notes.clear()
-        self.more(notices, below)
+        self.more(notifications, below)
 
-    def more(self, notices: Iterable[Notice], below: str | None) -> None:
-        self._notes.update((each.id, note_of(each)) for each in notices)
+    def more(self, notifications: Iterable[Notification], below: str | None) -> None:
+        self._notes.update((each.id, notification_view(each)) for each in notifications)
         self.below = below
 
-    def broadcast(self, news: BroadcastNews) -> bool:
+    def broadcast(self, news: BroadcastUpdate) -> bool:
         """Whether the news say all that changed. Whether one was read is not told of what is known."""
         for notice in (*news.added, *news.amended):
-            note, known = note_of(notice), self._notes.get(notice.id)
+            note, known = notification_view(notice), self._notes.get(notice.id)
             if known is not None:
                 self._notes[note.id] = replace(note, is_read=known.is_read)
             elif notice in news.added:
@@ -59,11 +59,11 @@ class Shelf:
         self.took(news.gone)
         return not news.has_more
 
-    def happened(self, news: InboxNews) -> bool:
+    def happened(self, news: InboxUpdate) -> bool:
         """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""
         for notice in (*news.added, *news.amended):
             if self.below is None or notice.id > self.below:
-                self._notes[notice.id] = note_of(notice)
+                self._notes[notice.id] = notification_view(notice)
         self.took(news.gone)
         return not news.has_more and bool(news.added or news.amended or news.gone)
 

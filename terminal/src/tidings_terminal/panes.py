@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from tidings_terminal.model import ChatLine, Doing, Task
-from tidings_terminal.views import Line, chat_row
+from tidings_terminal.model import ChatListLine, ComposeMode, ComposeTask
+from tidings_terminal.views import RenderedLine, chat_row
 
 MAX_TEXT_CHARS: Final = 4_096
 _NEAR_TOP: Final = 2
@@ -22,10 +22,10 @@ class ChatPane(OptionList):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, markup=False)
-        self._shown: list[ChatLine] = []
+        self._shown: list[ChatListLine] = []
         self._shown_width = 0
 
-    def show(self, lines: Sequence[ChatLine], chosen: str | None) -> None:
+    def show(self, lines: Sequence[ChatListLine], chosen: str | None) -> None:
         width = self.scrollable_content_region.width - 1
         if list(lines) != self._shown or width != self._shown_width:
             self._shown, self._shown_width = list(lines), width
@@ -55,7 +55,7 @@ class ThreadPane(OptionList):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, markup=False)
-        self._shown: list[Line] = []
+        self._shown: list[RenderedLine] = []
         self._follows = True
 
     @property
@@ -69,7 +69,7 @@ class ThreadPane(OptionList):
             return None
         return self._shown[self.highlighted].sequence
 
-    def show(self, lines: Sequence[Line], *, from_end: bool = False) -> None:
+    def show(self, lines: Sequence[RenderedLine], *, from_end: bool = False) -> None:
         below = self.max_scroll_y - self.scroll_offset.y
         self._follows = was_at_end = from_end or self.is_at_end
         old, self._shown = self._shown, list(lines)
@@ -80,20 +80,20 @@ class ThreadPane(OptionList):
         if was_at_end:
             self.call_after_refresh(self.scroll_end, animate=False)
         elif len(lines) != len(old):
-            self.call_after_refresh(self._keep_place, below)
+            self.call_after_refresh(self._keep_scroll_position, below)
 
-    def _follow(self, old: list[Line]) -> None:
+    def _follow(self, old: list[RenderedLine]) -> None:
         for index, (before, now) in enumerate(zip(old, self._shown, strict=False)):
             if before.content != now.content:
                 self.replace_option_prompt_at_index(index, now.content)
         self.add_options([_option(line) for line in self._shown[len(old) :]])
 
-    def _rebuild(self, old: list[Line]) -> None:
+    def _rebuild(self, old: list[RenderedLine]) -> None:
         held = old[self.highlighted].id if self.highlighted is not None and old else None
         self.set_options([_option(line) for line in self._shown])
         self.highlighted = next((n for n, line in enumerate(self._shown) if line.id == held), None)
 
-    def _keep_place(self, below: int) -> None:
+    def _keep_scroll_position(self, below: int) -> None:
         """Older ones have come above: what was looked at stays where it was."""
         self.scroll_to(y=self.max_scroll_y - below, animate=False)
 
@@ -119,7 +119,7 @@ class ThreadPane(OptionList):
         self.highlighted = None
 
 
-def _option(line: Line) -> Option:
+def _option(line: RenderedLine) -> Option:
     return Option(line.content, id=line.id, disabled=line.sequence is None)
 
 
@@ -132,37 +132,37 @@ class Composer(Input):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id, max_length=MAX_TEXT_CHARS, select_on_focus=False)
-        self.task_now = Task()
-        self._draft = (Task(), "")
-        self.begin(Task())
+        self.task_now = ComposeTask()
+        self._draft = (ComposeTask(), "")
+        self.begin(ComposeTask())
 
     @property
-    def draft(self) -> tuple[Task, str]:
+    def draft(self) -> tuple[ComposeTask, str]:
         """The message that the user is writing, on the line or behind an edit."""
         return (self.task_now, self.value) if self.task_now.is_sending else self._draft
 
-    def begin(self, task: Task, text: str = "") -> None:
+    def begin(self, task: ComposeTask, text: str = "") -> None:
         self._draft = self.draft
         self.task_now, self.value = task, text
         self.cursor_position = len(text)
         self.placeholder = {
-            Doing.SEND: "Type a message",
-            Doing.REPLY: "Type a reply",
-            Doing.EDIT: "Type the new text",
-            Doing.REACT: "Type an emoji, or Enter for 👍",
-        }[task.doing]
+            ComposeMode.SEND: "Type a message",
+            ComposeMode.REPLY: "Type a reply",
+            ComposeMode.EDIT: "Type the new text",
+            ComposeMode.REACT: "Type an emoji, or Enter for 👍",
+        }[task.mode]
         self.border_title = Content(task.about)
-        self.border_subtitle = "" if task.doing is Doing.SEND else "Esc Cancel"
-        self.set_class(task.doing is not Doing.SEND, "-changing")
+        self.border_subtitle = "" if task.mode is ComposeMode.SEND else "Esc Cancel"
+        self.set_class(task.mode is not ComposeMode.SEND, "-changing")
 
     def end(self) -> None:
         """What was begun is done: go back to the message behind it, if there is one."""
-        self.begin(*((Task(), "") if self.task_now.is_sending else self._draft))
+        self.begin(*((ComposeTask(), "") if self.task_now.is_sending else self._draft))
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and (self.value or self.task_now.doing is not Doing.SEND):
+        if event.key == "escape" and (self.value or self.task_now.mode is not ComposeMode.SEND):
             event.stop()
-            if self.task_now.doing is Doing.REPLY:
-                self.begin(Task(), self.value)
+            if self.task_now.mode is ComposeMode.REPLY:
+                self.begin(ComposeTask(), self.value)
             else:
                 self.end()

@@ -12,7 +12,7 @@ _MAX_LINES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TranscriptMessage:
     """As it is now. `happening` is the entry itself, of what is no message."""
 
     sequence: int
@@ -33,7 +33,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class UnsentMessage:
     """Of one's own: on its way, sent but not seen yet (`sequence`), or refused."""
 
     key: str
@@ -45,15 +45,15 @@ class Waiting:
 
 @final
 @dataclass(slots=True)
-class Thread:
+class Transcript:
     chat: str
     has_older: bool = True
     is_loaded: bool = False
-    waiting: list[Waiting] = field(default_factory=list)
-    _messages: dict[int, Message] = field(default_factory=dict)
+    waiting: list[UnsentMessage] = field(default_factory=list)
+    _messages: dict[int, TranscriptMessage] = field(default_factory=dict)
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[TranscriptMessage]:
         return [self._messages[sequence] for sequence in sorted(self._messages)]
 
     @property
@@ -71,7 +71,7 @@ class Thread:
                 self._take(entry)
         self.has_older, self.is_loaded = page.has_older, True
 
-    def came(self, entry: Entry) -> None:
+    def add_entries(self, entry: Entry) -> None:
         """As it happens. Before the first page nothing is held, so nothing is to be kept up."""
         self.waiting = [each for each in self.waiting if each.key != entry.client_message_id]
         if not self.is_loaded:
@@ -80,7 +80,7 @@ class Thread:
         self._bound()
 
     def waits(self, key: str, text: str, reply_to: int | None = None) -> None:
-        self.waiting.append(Waiting(key, text, reply_to))
+        self.waiting.append(UnsentMessage(key, text, reply_to))
 
     def sent(self, key: str, sequence: int) -> None:
         """Committed. The entry itself comes by its own way, and may have come first."""
@@ -95,16 +95,16 @@ class Thread:
         """What was refused has been seen."""
         self.waiting = [each for each in self.waiting if not each.refused]
 
-    def at(self, sequence: int) -> Message | None:
+    def at(self, sequence: int) -> TranscriptMessage | None:
         return self._messages.get(sequence)
 
-    def last_of(self, user: str) -> Message | None:
+    def last_of(self, user: str) -> TranscriptMessage | None:
         return next((m for m in reversed(self.messages) if m.by == user and m.can_change), None)
 
-    def last(self) -> Message | None:
+    def last(self) -> TranscriptMessage | None:
         return next((m for m in reversed(self.messages) if m.can_change), None)
 
-    def meant(self, chosen: int | None, user: str, *, is_own: bool) -> Message | None:
+    def meant(self, chosen: int | None, user: str, *, is_own: bool) -> TranscriptMessage | None:
         """The message under the cursor, or the last one that it can be."""
         found = self.at(chosen) if chosen is not None else None
         if found is None:
@@ -124,7 +124,9 @@ class Thread:
         elif entry.changed is not None and entry.refers_to in self._messages:
             self._messages[entry.refers_to] = _changed(self._messages[entry.refers_to], entry)
         elif entry.kind in _SHOWN_KINDS:
-            self._messages[entry.sequence] = Message(entry.sequence, entry.by, entry.at, happening=entry)
+            self._messages[entry.sequence] = TranscriptMessage(
+                entry.sequence, entry.by, entry.at, happening=entry
+            )
 
     def _bound(self) -> None:
         if len(self._messages) > _MAX_LINES:
@@ -136,8 +138,8 @@ class Thread:
             del self._messages[sequence]
 
 
-def _message(entry: Entry) -> Message:
-    return Message(
+def _message(entry: Entry) -> TranscriptMessage:
+    return TranscriptMessage(
         sequence=entry.sequence,
         by=entry.by,
         at=entry.at,
@@ -151,7 +153,7 @@ def _message(entry: Entry) -> Message:
     )
 
 
-def _changed(message: Message, entry: Entry) -> Message:
+def _changed(message: TranscriptMessage, entry: Entry) -> TranscriptMessage:
     now = entry.changed
     assert now is not None  # noqa: S101 - asked for by who calls
     return replace(

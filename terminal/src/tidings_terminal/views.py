@@ -11,17 +11,17 @@ from zlib import crc32
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from tidings_sdk import ChatRow, Client, Presence, Status
+from tidings_sdk import ChatRow, Client, MessageStatus, PresenceChanged
 from tidings_terminal import words
-from tidings_terminal.model import ChatLine, Model, line_of, partner
-from tidings_terminal.notices import Note
-from tidings_terminal.thread import Message, Thread, Waiting
+from tidings_terminal.model import ChatListLine, ScreenModel, chat_list_line, partner
+from tidings_terminal.notices import NotificationView
+from tidings_terminal.thread import Transcript, TranscriptMessage, UnsentMessage
 
 _TOGETHER_MS: Final = 5 * 60 * 1000
 """Messages of one author that follow each other so closely stand under one name."""
 
-_MOST_UNREAD: Final = 999
-_MOST_LINES: Final = 4
+_MAX_UNREAD: Final = 999
+_MAX_LINES: Final = 4
 """Of a notice's words, below its title."""
 
 _AUTHORS: Final = (
@@ -35,7 +35,7 @@ _AUTHORS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RenderedLine:
     """`sequence` None: nothing that could be chosen."""
 
     id: str
@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
+class ViewContext:
     """Who looks, when and from where."""
 
     user: str
@@ -57,7 +57,7 @@ class Eyes:
         return cls(client.user or "", int(time.time() * 1000), zone)
 
 
-def fit(text: str, width: int) -> str:
+def fit_text(text: str, width: int) -> str:
     """To exactly so many cells; an ellipsis where something is left out."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
@@ -65,13 +65,16 @@ def fit(text: str, width: int) -> str:
 
 
 def chat_lines(
-    model: Model, rows: Sequence[ChatRow], presence: Callable[[str], Presence | None], eyes: Eyes
-) -> list[ChatLine]:
+    model: ScreenModel,
+    rows: Sequence[ChatRow],
+    presence: Callable[[str], PresenceChanged | None],
+    eyes: ViewContext,
+) -> list[ChatListLine]:
     return [
-        line_of(
+        chat_list_line(
             row,
             model.title(row, eyes.user),
-            words.clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
+            words.format_clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
             presence(partner(row) or ""),
             is_open=row.chat == model.open,
         )
@@ -79,11 +82,11 @@ def chat_lines(
     ]
 
 
-def chat_row(line: ChatLine, width: int) -> Content:
-    badge = f" {min(line.unread, _MOST_UNREAD)}" if line.unread else ""
+def chat_row(line: ChatListLine, width: int) -> Content:
+    badge = f" {min(line.unread, _MAX_UNREAD)}" if line.unread else ""
     when = f" {line.when}" if line.when else ""
     edge = ("▌" if line.is_open else " ", "ansi_bright_blue")
-    name = fit(f"{line.mark} {line.title}", max(4, width - cell_len(badge) - cell_len(when) - 1))
+    name = fit_text(f"{line.mark} {line.title}", max(4, width - cell_len(badge) - cell_len(when) - 1))
     quiet = "dim" if line.is_muted else ""
     return Content.assemble(
         edge,
@@ -92,40 +95,46 @@ def chat_row(line: ChatLine, width: int) -> Content:
         (badge, "bold reverse" if line.unread and not line.is_muted else "dim"),
         "\n",
         edge,
-        (fit(f"  {line.preview}", width - 1), "dim"),
+        (fit_text(f"  {line.preview}", width - 1), "dim"),
     )
 
 
-def glance(unread: int, notes: Sequence[Note], width: int) -> Content:
+def render_inbox_summary(unread: int, notes: Sequence[NotificationView], width: int) -> Content:
     """The inbox beside the chats: how many are unread, and the newest, one line each."""
-    head = (fit(f" {words.inbox(unread)}", width), "bold" if unread else "")
-    rows = [(f"\n{fit(f'{_dot(note)}{note.title}', width)}", "dim" if note.is_read else "") for note in notes]
+    head = (fit_text(f" {words.inbox_text(unread)}", width), "bold" if unread else "")
+    rows = [
+        (f"\n{fit_text(f'{_dot(note)}{note.title}', width)}", "dim" if note.is_read else "") for note in notes
+    ]
     return Content.assemble(head, *rows)
 
 
-def note_row(note: Note, eyes: Eyes, width: int) -> Content:
-    when = f"  {words.clock(note.delivered_at, eyes.now_ms, eyes.zone)}"
+def notification_row(note: NotificationView, eyes: ViewContext, width: int) -> Content:
+    when = f"  {words.format_clock(note.delivered_at, eyes.now_ms, eyes.zone)}"
     quiet = "dim" if note.is_read else ""
-    parts = [(fit(f"{_dot(note)}{note.title}", width - cell_len(when)), quiet or "bold"), (when, "dim")]
-    said = wrap(note.more, max(8, width - 3), max_lines=_MOST_LINES, placeholder=" …")
+    parts = [(fit_text(f"{_dot(note)}{note.title}", width - cell_len(when)), quiet or "bold"), (when, "dim")]
+    said = wrap(note.more, max(8, width - 3), max_lines=_MAX_LINES, placeholder=" …")
     parts += [(f"\n   {line}", quiet) for line in said]
     return Content.assemble(*parts)
 
 
-def _dot(note: Note) -> str:
+def _dot(note: NotificationView) -> str:
     return "   " if note.is_read else " • "
 
 
-def thread_lines(thread: Thread, eyes: Eyes, status: Callable[[int], Status]) -> Iterator[Line]:
-    before: Message | None = None
+def transcript_lines(
+    thread: Transcript, eyes: ViewContext, status: Callable[[int], MessageStatus]
+) -> Iterator[RenderedLine]:
+    before: TranscriptMessage | None = None
     for message in thread.messages:
-        if before is None or words.day(before.at, eyes.zone) != words.day(message.at, eyes.zone):
-            yield _separator(f"day-{message.sequence}", words.day(message.at, eyes.zone))
+        if before is None or words.format_day(before.at, eyes.zone) != words.format_day(
+            message.at, eyes.zone
+        ):
+            yield _separator(f"day-{message.sequence}", words.format_day(message.at, eyes.zone))
         if message.happening is not None:
-            yield _separator(f"e-{message.sequence}", words.happening(message.happening))
+            yield _separator(f"e-{message.sequence}", words.event_text(message.happening))
         else:
             is_first = before is None or not _belongs(before, message)
-            yield Line(
+            yield RenderedLine(
                 f"m-{message.sequence}",
                 _message(
                     message, eyes, status, is_first=is_first, quoted=_quoted(thread, message.reply_to, eyes)
@@ -134,18 +143,18 @@ def thread_lines(thread: Thread, eyes: Eyes, status: Callable[[int], Status]) ->
             )
         before = message
     for waiting in thread.waiting:
-        yield Line(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, eyes)))
+        yield RenderedLine(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, eyes)))
 
 
-def name_of(user: str, eyes: Eyes) -> str:
+def name_of(user: str, eyes: ViewContext) -> str:
     return "you" if user == eyes.user else user
 
 
-def said_in(message: Message) -> str:
-    return words.content(message.state, message.text, has_data=message.data is not None)
+def said_in(message: TranscriptMessage) -> str:
+    return words.content_text(message.state, message.text, has_data=message.data is not None)
 
 
-def _quoted(thread: Thread, reply_to: int | None, eyes: Eyes) -> str:
+def _quoted(thread: Transcript, reply_to: int | None, eyes: ViewContext) -> str:
     """The line above a reply: the message that it answers, as it is now."""
     if reply_to is None:
         return ""
@@ -155,16 +164,21 @@ def _quoted(thread: Thread, reply_to: int | None, eyes: Eyes) -> str:
     return words.quote(name_of(message.by, eyes), said_in(message))
 
 
-def _separator(name: str, text: str) -> Line:
-    return Line(name, Content.assemble(("── ", "dim"), (text, "dim")))
+def _separator(name: str, text: str) -> RenderedLine:
+    return RenderedLine(name, Content.assemble(("── ", "dim"), (text, "dim")))
 
 
-def _belongs(before: Message, message: Message) -> bool:
+def _belongs(before: TranscriptMessage, message: TranscriptMessage) -> bool:
     return before.happening is None and before.by == message.by and 0 <= message.at - before.at < _TOGETHER_MS
 
 
 def _message(
-    message: Message, eyes: Eyes, status: Callable[[int], Status], *, is_first: bool, quoted: str
+    message: TranscriptMessage,
+    eyes: ViewContext,
+    status: Callable[[int], MessageStatus],
+    *,
+    is_first: bool,
+    quoted: str,
 ) -> Content:
     is_own = message.by == eyes.user
     parts: list[tuple[str, str]] = []
@@ -180,18 +194,18 @@ def _message(
     if message.is_edited and message.state == "there":
         parts.append((" (edited)", "dim"))
     if is_own and message.state == "there":
-        parts.append((f"  {words.tick(status(message.sequence))}", "dim"))
-    if shown := words.reactions(message.reactions):
+        parts.append((f"  {words.delivery_mark(status(message.sequence))}", "dim"))
+    if shown := words.reactions_text(message.reactions):
         parts.append((f"\n  {shown}", ""))
     return Content.assemble(*parts)
 
 
-def _when(message: Message, eyes: Eyes) -> str:
-    return f"  {words.clock(message.at, eyes.now_ms, eyes.zone)}"
+def _when(message: TranscriptMessage, eyes: ViewContext) -> str:
+    return f"  {words.format_clock(message.at, eyes.now_ms, eyes.zone)}"
 
 
-def _waiting(waiting: Waiting, quoted: str) -> Content:
-    text, above = words.clean(waiting.text), (f"{quoted}\n" if quoted else "", "dim")
+def _waiting(waiting: UnsentMessage, quoted: str) -> Content:
+    text, above = words.strip_controls(waiting.text), (f"{quoted}\n" if quoted else "", "dim")
     if waiting.refused:
         why = (f"  ✗ not sent: {waiting.refused}", "bold ansi_red")
         return Content.assemble(above, (text, "dim strike"), why)

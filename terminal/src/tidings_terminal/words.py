@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from tidings_sdk import Entry, Presence, Reaction, State, Status, Tick
+from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, Reaction, State
 
-_KEPT: Final = frozenset("\n\u200d\u200c")
+_ALLOWED_CONTROLS: Final = frozenset("\n\u200d\u200c")
 """Line feeds, and the joiners of emoji and of scripts that need them."""
 
 _SOME: Final = 2
@@ -19,14 +19,16 @@ _QUOTED_CHARS: Final = 60
 NOT_LOADED: Final = "↪ a message that is not loaded"
 
 
-def clean(text: str) -> str:
+def strip_controls(text: str) -> str:
     """Without control characters and without those that turn the direction of what follows."""
     text = text.replace("\t", "    ").replace("\r\n", "\n")
-    return "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    return "".join(
+        c for c in text if c in _ALLOWED_CONTROLS or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
+    )
 
 
 def one_line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return " ".join(strip_controls(text).split())
 
 
 def short(text: str, most: int) -> str:
@@ -35,7 +37,7 @@ def short(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
+def format_clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
     """The hour of what is young, the day of what is not."""
     at, now = (datetime.fromtimestamp(ms / 1000, zone) for ms in (at_ms, now_ms))
     if at.date() == now.date():
@@ -43,12 +45,12 @@ def clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
     return f"{at.day} {at:%b}" if at.year == now.year else f"{at.day} {at:%b %Y}"
 
 
-def day(at_ms: int, zone: tzinfo = UTC) -> str:
+def format_day(at_ms: int, zone: tzinfo = UTC) -> str:
     at = datetime.fromtimestamp(at_ms / 1000, zone)
     return f"{at:%A} {at.day} {at:%B %Y}"
 
 
-def connection(state: State, wait_s: float | None) -> str:
+def connection_text(state: State, wait_s: float | None) -> str:
     match state:
         case State.LIVE:
             return "● live"
@@ -63,39 +65,39 @@ def connection(state: State, wait_s: float | None) -> str:
     return "◌ connecting"
 
 
-def caught_up(messages: int) -> str:
+def caught_up_text(messages: int) -> str:
     if not messages:
         return "back, nothing was missed"
     return f"caught up: {messages} message{'s' if messages > 1 else ''}"
 
 
-def tick(status: Status) -> str:
-    match status.tick:
-        case Tick.READ:
+def delivery_mark(status: MessageStatus) -> str:
+    match status.status:
+        case DeliveryStatus.READ:
             return "✓✓ read"
-        case Tick.DELIVERED if status.read_by:
+        case DeliveryStatus.DELIVERED if status.read_by:
             return f"✓✓ read by {_names(status.read_by)}"
-        case Tick.DELIVERED:
+        case DeliveryStatus.DELIVERED:
             return "✓✓"
-        case Tick.SENT if status.delivered_to:
+        case DeliveryStatus.SENT if status.delivered_to:
             return f"✓ reached {_names(status.delivered_to)}"
     return "✓"
 
 
-def presence(known: Presence | None, now_ms: int, zone: tzinfo = UTC) -> str:
+def presence_text(known: PresenceChanged | None, now_ms: int, zone: tzinfo = UTC) -> str:
     if known is None:
         return ""
     if known.status == "offline" and known.last_seen_at is not None:
-        return f"○ last seen {clock(known.last_seen_at, now_ms, zone)}"
+        return f"○ last seen {format_clock(known.last_seen_at, now_ms, zone)}"
     return {"online": "● online", "away": "◐ away", "offline": "○ offline"}.get(known.status, known.status)
 
 
-def mark(known: Presence | None) -> str:
+def unread_mark(known: PresenceChanged | None) -> str:
     """One sign beside a name."""
     return {"online": "●", "away": "◐", "offline": "○"}.get(known.status, " ") if known else " "
 
 
-def typing(users: Sequence[str]) -> str:
+def typing_text(users: Sequence[str]) -> str:
     if not users:
         return ""
     if len(users) > _SOME:
@@ -103,7 +105,7 @@ def typing(users: Sequence[str]) -> str:
     return f"{' and '.join(users)} {'is' if len(users) == 1 else 'are'} typing …"
 
 
-def happening(entry: Entry) -> str:
+def event_text(entry: Entry) -> str:
     """A line for what is no message."""
     users, is_own = _names(entry.users), entry.users in ((), (entry.by,))
     name = f" “{one_line(entry.name)}”" if entry.name else ""
@@ -117,7 +119,7 @@ def happening(entry: Entry) -> str:
     return told.get(entry.kind, "")
 
 
-def content(state: str, text: str, *, has_data: bool) -> str:
+def content_text(state: str, text: str, *, has_data: bool) -> str:
     """What stands in a message's place if it is not there any more."""
     gone = {
         "redacted": "message deleted",
@@ -127,7 +129,7 @@ def content(state: str, text: str, *, has_data: bool) -> str:
     }
     if state in gone:
         return gone[state]
-    return clean(text) or ("(data)" if has_data else "(empty)")
+    return strip_controls(text) or ("(data)" if has_data else "(empty)")
 
 
 def quote(by: str, said: str) -> str:
@@ -141,13 +143,15 @@ def about(doing: str, by: str, said: str) -> str:
     return f"{titles[doing]}: {short(said, _QUOTED_CHARS)}"
 
 
-def reactions(found: Sequence[Reaction]) -> str:
+def reactions_text(found: Sequence[Reaction]) -> str:
     return "  ".join(
-        f"{clean(r.emoji)} {r.count}" if r.count > 1 else clean(r.emoji) for r in found if r.count
+        f"{strip_controls(r.emoji)} {r.count}" if r.count > 1 else strip_controls(r.emoji)
+        for r in found
+        if r.count
     )
 
 
-def notice(message: Mapping[str, object]) -> tuple[str, str]:
+def notification_text(message: Mapping[str, object]) -> tuple[str, str]:
     """Its title, or its first words; and the words that are left. A payload without words is shown as it is."""
     said = {
         name: told for name, each in message.items() if isinstance(each, str) and (told := one_line(each))
@@ -156,7 +160,7 @@ def notice(message: Mapping[str, object]) -> tuple[str, str]:
     return title or one_line(json.dumps(message, ensure_ascii=False)), "  ".join(said.values())
 
 
-def inbox(unread: int) -> str:
+def inbox_text(unread: int) -> str:
     return f"Inbox   {unread} unread" if unread else "Inbox   nothing unread"
 
 

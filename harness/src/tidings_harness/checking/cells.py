@@ -10,7 +10,7 @@ _MAX_TABLE: Final = 2**27
 
 
 @final
-class Cells:
+class PairIndex:
     """Cells for the pairs `(one, other)` that occur. In time linear in them while a table of all pairs fits in memory;
     beyond that by sorting.
     """

@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 
 from tidings_harness.checking import device_rules, log_rules, row_rules
-from tidings_harness.checking.facts import Facts, column
-from tidings_harness.checking.verdict import Breach, Rule, Verdict, together
+from tidings_harness.checking.facts import HistoryIndex, column
+from tidings_harness.checking.verdict import Rule, Verdict, Violation, merge_verdicts
 from tidings_harness.history.epochs import directories
-from tidings_harness.history.events import Kind
-from tidings_harness.history.loading import History, load
+from tidings_harness.history.events import EventKind
+from tidings_harness.history.loading import History, load_history
 
-type Check = Callable[[], Iterable[Breach[Rule]]]
+type Check = Callable[[], Iterable[Violation[Rule]]]
 
 
 def check(history: History) -> Verdict:
     began = time.process_time()
-    facts = Facts(history)
-    shelves, stretches = device_rules.Shelves(facts), device_rules.Stretches(facts)
+    facts = HistoryIndex(history)
+    shelves, stretches = device_rules.DeliveryTable(facts), device_rules.ConnectionTable(facts)
     seconds: dict[str, float] = {"facts": time.process_time() - began}
-    found: list[Breach[Rule]] = []
+    found: list[Violation[Rule]] = []
     for name, rule in _rules(facts, shelves, stretches).items():
         began = time.process_time()
         found += rule()
@@ -31,11 +31,11 @@ def check(history: History) -> Verdict:
 
 def check_all(directory: Path) -> Verdict:
     """Of a run's directory: each epoch by itself, all of them together."""
-    return together([check(load(each)) for each in directories(directory)])
+    return merge_verdicts([check(load_history(each)) for each in directories(directory)])
 
 
 def _rules(
-    facts: Facts, shelves: device_rules.Shelves, stretches: device_rules.Stretches
+    facts: HistoryIndex, shelves: device_rules.DeliveryTable, stretches: device_rules.ConnectionTable
 ) -> Mapping[str, Check]:
     return {
         "one_entry": lambda: log_rules.one_entry_per_sequence(facts),
@@ -51,7 +51,7 @@ def _rules(
 
 
 def _verdict(
-    history: History, facts: Facts, found: list[Breach[Rule]], seconds: Mapping[str, float]
+    history: History, facts: HistoryIndex, found: list[Violation[Rule]], seconds: Mapping[str, float]
 ) -> Verdict:
     sent = len(np.unique(column(facts.sends, "message")))
     settled = len(np.unique(np.concatenate([facts.acked["message"], facts.failed["message"]])))
@@ -61,10 +61,10 @@ def _verdict(
         sends=sent,
         acked=len(np.unique(facts.acked["message"])),
         unsettled=sent - settled,
-        deliveries=len(facts.given),
+        deliveries=len(facts.deliveries),
         devices=devices,
         unquiet=devices - len(np.unique(facts.quiet)),
-        rows=len(facts.events(Kind.ROW)),
+        rows=len(facts.events(EventKind.ROW)),
         breaches=tuple(found),
         torn=history.torn,
         seconds=seconds,

@@ -6,26 +6,26 @@ from typing import final
 
 import numpy as np
 
-from tidings_harness.checking.cells import Cells, starts
-from tidings_harness.checking.facts import Facts
-from tidings_harness.checking.verdict import Breach, Rule, breaches
+from tidings_harness.checking.cells import PairIndex, starts
+from tidings_harness.checking.facts import HistoryIndex
+from tidings_harness.checking.verdict import Rule, Violation, violations
 from tidings_harness.history.events import Flags, Numbers
 
 
 @final
-class Shelves:
+class DeliveryTable:
     """For each device and chat a run of places, one for each sequence: what it may get, what it must, what it got."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: HistoryIndex) -> None:
         self._facts = facts
         pairs = [(d, i.chat) for i in facts.intervals for d in facts.devices[i.user]]
         members = np.array(pairs, np.int64).reshape(-1, 2)
-        given = facts.given
-        self.cells = Cells(
+        given = facts.deliveries
+        self.cells = PairIndex(
             np.concatenate([given.device, members[:, 0]]), np.concatenate([given.chat, members[:, 1]])
         )
         self.starts = starts(facts.heads[self.cells.other] + 2)
-        self.given_places = self.starts[self.cells.known(given.device, given.chat)] + given.sequence
+        self.delivered_positions = self.starts[self.cells.known(given.device, given.chat)] + given.sequence
 
     @cached_property
     def may(self) -> Flags:
@@ -52,10 +52,10 @@ class Shelves:
     @cached_property
     def got(self) -> Flags:
         got = np.zeros(self.starts[-1], np.bool_)
-        got[self.given_places] = True
+        got[self.delivered_positions] = True
         return got
 
-    def tell(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         cell = int(np.searchsorted(self.starts, place, side="right")) - 1
         device, chat = self.cells.one[cell], self.cells.other[cell]
         return f"{self._facts.names[device]}: {self._facts.names[chat]} at {place - self.starts[cell]}"
@@ -73,31 +73,33 @@ class Shelves:
         return np.cumsum(change[:-1], dtype=np.int8) > 0
 
 
-def everybody_gets_everything(facts: Facts, shelves: Shelves) -> Iterable[Breach[Rule]]:
+def everybody_gets_everything(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
     """Up to the highest sequence that anybody saw or was told: the log is dense, so all below it is there to be had."""
     del facts
     missing = shelves.must & ~shelves.got
-    yield from breaches(Rule.EVERYTHING, missing, lambda at: f"never came to {shelves.tell(at)}")
+    yield from violations(Rule.EVERYTHING, missing, lambda at: f"never came to {shelves.describe(at)}")
 
 
-def nothing_outside_a_membership(facts: Facts, shelves: Shelves) -> Iterable[Breach[Rule]]:
+def nothing_outside_a_membership(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
     outside = shelves.got & ~shelves.may
     outside[shelves.starts[:-1]] = False
-    yield from breaches(Rule.NOTHING_ELSE, outside, lambda at: f"not its user's to see: {shelves.tell(at)}")
-    yield from breaches(
+    yield from violations(
+        Rule.NOTHING_ELSE, outside, lambda at: f"not its user's to see: {shelves.describe(at)}"
+    )
+    yield from violations(
         Rule.NOTHING_ELSE,
-        facts.given.sequence == 0,
-        lambda at: f"{facts.names[facts.given.device[at]]} got an entry at 0",
+        facts.deliveries.sequence == 0,
+        lambda at: f"{facts.names[facts.deliveries.device[at]]} got an entry at 0",
     )
 
 
 @final
-class Stretches:
+class ConnectionTable:
     """For each connection and chat the sequences from the first that came to the last, and when each came first."""
 
-    def __init__(self, facts: Facts) -> None:
-        given = facts.given
-        self.cells = Cells(given.connection, given.chat)
+    def __init__(self, facts: HistoryIndex) -> None:
+        given = facts.deliveries
+        self.cells = PairIndex(given.connection, given.chat)
         cells = self.cells.known(given.connection, given.chat)
         lowest = np.full(len(self.cells), 2**40, np.int64)
         highest = np.zeros(len(self.cells), np.int64)
@@ -112,14 +114,14 @@ class Stretches:
         self.came[self.places[::-1]] = np.arange(len(given) - 1, -1, -1)
 
 
-def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach[Rule]]:
+def nothing_twice(facts: HistoryIndex, stretches: ConnectionTable) -> Iterable[Violation[Rule]]:
     """Of what came by itself. What a device asked for comes beside that: who pushes does not know what was asked."""
-    given = facts.given
+    given = facts.deliveries
     pushed = np.flatnonzero(~given.is_asked)
     first = np.full(stretches.starts[-1], -1, np.int64)
     first[stretches.places[pushed[::-1]]] = pushed[::-1]
     again = pushed[first[stretches.places[pushed]] != pushed]
-    yield from breaches(
+    yield from violations(
         Rule.NOTHING_TWICE,
         again,
         lambda at: (
@@ -129,7 +131,9 @@ def nothing_twice(facts: Facts, stretches: Stretches) -> Iterable[Breach[Rule]]:
     )
 
 
-def in_order_without_holes(facts: Facts, shelves: Shelves, stretches: Stretches) -> Iterable[Breach[Rule]]:
+def in_order_without_holes(
+    facts: HistoryIndex, shelves: DeliveryTable, stretches: ConnectionTable
+) -> Iterable[Violation[Rule]]:
     cell_of = np.repeat(np.arange(len(stretches.cells)), np.diff(stretches.starts))
     left_out = np.flatnonzero(stretches.came < 0)
     shelf = _shelf_places(shelves, stretches, cell_of, left_out)
@@ -144,11 +148,13 @@ def in_order_without_holes(facts: Facts, shelves: Shelves, stretches: Stretches)
         chat = facts.names[stretches.cells.other[cell]]
         return f"{facts.names[stretches.device[cell]]}, connection {stretches.cells.one[cell]}: {chat} at {sequence}"
 
-    yield from breaches(Rule.NO_HOLES, holes, lambda at: f"left out: {tell(at)}")
-    yield from breaches(Rule.NO_HOLES, late, lambda at: f"before what stands in front of it: {tell(at)}")
+    yield from violations(Rule.NO_HOLES, holes, lambda at: f"left out: {tell(at)}")
+    yield from violations(Rule.NO_HOLES, late, lambda at: f"before what stands in front of it: {tell(at)}")
 
 
-def _shelf_places(shelves: Shelves, stretches: Stretches, cell_of: Numbers, places: Numbers) -> Numbers:
+def _shelf_places(
+    shelves: DeliveryTable, stretches: ConnectionTable, cell_of: Numbers, places: Numbers
+) -> Numbers:
     cells = cell_of[places]
     shelf = shelves.cells.known(stretches.device[cells], stretches.cells.other[cells])
     found: Numbers = shelves.starts[shelf] + places - stretches.starts[cells] + stretches.lowest[cells]

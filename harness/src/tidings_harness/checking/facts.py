@@ -8,7 +8,15 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from tidings_harness.checking.cells import starts
-from tidings_harness.history.events import NUMBER_BITS, Events, Flags, Kind, Numbers, Outcome, Sort
+from tidings_harness.history.events import (
+    NUMBER_BITS,
+    EntryCategory,
+    EventKind,
+    Events,
+    Flags,
+    Numbers,
+    Outcome,
+)
 from tidings_harness.history.loading import History
 
 OPEN: Final = 2**32
@@ -16,7 +24,7 @@ OPEN: Final = 2**32
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Deliveries:
     """Every entry that a device got, in the order in which it came."""
 
     device: Numbers
@@ -46,31 +54,31 @@ def column(events: Events, name: str) -> Numbers:
 
 
 @final
-class Facts:
+class HistoryIndex:
     def __init__(self, history: History) -> None:
         self.names = history.names
         self._history = history
-        given = history.of(Kind.GIVEN)
-        self.given = Given(
+        given = history.of(EventKind.GIVEN)
+        self.deliveries = Deliveries(
             device=column(given, "device"),
             chat=column(given, "chat"),
             connection=column(given, "connection"),
             sequence=column(given, "sequence"),
             message=column(given, "message"),
-            is_message=given["sort"] == Sort.MESSAGE,
+            is_message=given["sort"] == EntryCategory.MESSAGE,
             is_asked=given["is_asked"] != 0,
         )
-        sent = history.of(Kind.SENT)
-        self.sends = history.of(Kind.SEND)
+        sent = history.of(EventKind.SENT)
+        self.sends = history.of(EventKind.SEND)
         self.acked = sent[sent["outcome"] == Outcome.OK]
         self.failed = sent[sent["outcome"] == Outcome.FAILED]
-        self.quiet = column(history.of(Kind.QUIET), "device")
+        self.quiet = column(history.of(EventKind.QUIET), "device")
 
     @cached_property
     def heads(self) -> Numbers:
         """By chat, the highest sequence that anybody saw or was told of."""
         heads = np.zeros(len(self.names), np.int64)
-        np.maximum.at(heads, self.given.chat, self.given.sequence)
+        np.maximum.at(heads, self.deliveries.chat, self.deliveries.sequence)
         np.maximum.at(heads, column(self.acked, "chat"), column(self.acked, "sequence"))
         return heads
 
@@ -79,27 +87,27 @@ class Facts:
         return starts(self.heads + 1)
 
     @cached_property
-    def given_places(self) -> Numbers:
-        return self.chat_starts[self.given.chat] + self.given.sequence
+    def delivered_positions(self) -> Numbers:
+        return self.chat_starts[self.deliveries.chat] + self.deliveries.sequence
 
     @cached_property
-    def acked_places(self) -> Numbers:
+    def acked_positions(self) -> Numbers:
         return self.chat_starts[column(self.acked, "chat")] + column(self.acked, "sequence")
 
     @cached_property
     def log(self) -> Numbers:
         """By place: which message or other entry stands there, as the first who saw it says; 0: nobody did."""
         log = np.zeros(self.chat_starts[-1], np.int64)
-        log[self.acked_places[::-1]] = column(self.acked, "message")[::-1]
-        log[self.given_places[::-1]] = self.given.message[::-1]
+        log[self.acked_positions[::-1]] = column(self.acked, "message")[::-1]
+        log[self.delivered_positions[::-1]] = self.deliveries.message[::-1]
         return log
 
     @cached_property
-    def message_places(self) -> Numbers:
+    def message_positions(self) -> Numbers:
         """Where messages stand, seen or told of."""
         is_message = np.zeros(self.chat_starts[-1], np.bool_)
-        is_message[self.given_places[self.given.is_message]] = True
-        is_message[self.acked_places] = True
+        is_message[self.delivered_positions[self.deliveries.is_message]] = True
+        is_message[self.acked_positions] = True
         return np.flatnonzero(is_message)
 
     @cached_property
@@ -130,7 +138,7 @@ class Facts:
     @cached_property
     def users(self) -> Numbers:
         """By device: whose it is; -1: no device."""
-        devices = self._history.of(Kind.DEVICE)
+        devices = self._history.of(EventKind.DEVICE)
         users = np.full(len(self.names), -1, np.int64)
         users[column(devices, "device")] = column(devices, "value")
         return users
@@ -147,19 +155,19 @@ class Facts:
     def intervals(self) -> list[Interval]:
         """As the entries themselves say. A join is seen by who it lets in, a leave by whom it takes out."""
         kinds = self._history.events["kind"]
-        moves = self._history.events[(kinds == Kind.IN) | (kinds == Kind.OUT)]
+        moves = self._history.events[(kinds == EventKind.IN) | (kinds == EventKind.OUT)]
         columns = (column(moves, name).tolist() for name in ("value", "chat", "sequence", "kind"))
         found: list[Interval] = []
         for user, chat, sequence, kind in sorted(set(zip(*columns, strict=True))):
             last = found[-1] if found and found[-1][:2] == (user, chat) else None
             is_in = last is not None and last.removed == OPEN
-            if kind == Kind.IN and not is_in:
+            if kind == EventKind.IN and not is_in:
                 found.append(Interval(user, chat, sequence - 1, OPEN))
-            elif kind == Kind.OUT and is_in and last:
+            elif kind == EventKind.OUT and is_in and last:
                 found[-1] = last._replace(removed=sequence)
         return found
 
-    def events(self, kind: Kind) -> Events:
+    def events(self, kind: EventKind) -> Events:
         return self._history.of(kind)
 
     def chat_and_sequence(self, place: int) -> str:

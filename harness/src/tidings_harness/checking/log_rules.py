@@ -4,40 +4,40 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tidings_harness.checking.facts import Facts, column
-from tidings_harness.checking.verdict import Breach, Rule, breaches
+from tidings_harness.checking.facts import HistoryIndex, column
+from tidings_harness.checking.verdict import Rule, Violation, violations
 
 
-def one_entry_per_sequence(facts: Facts) -> Iterable[Breach[Rule]]:
+def one_entry_per_sequence(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """Whoever sees a sequence of a chat sees the same entry there, and who was told it for his own sees that."""
-    given = facts.given
-    yield from breaches(
+    given = facts.deliveries
+    yield from violations(
         Rule.ONE_ENTRY,
-        facts.log[facts.given_places] != given.message,
+        facts.log[facts.delivered_positions] != given.message,
         lambda at: (
             f"{facts.names[given.device[at]]} got another entry of "
-            f"{facts.chat_and_sequence(int(facts.given_places[at]))} than others"
+            f"{facts.chat_and_sequence(int(facts.delivered_positions[at]))} than others"
         ),
     )
-    yield from breaches(
+    yield from violations(
         Rule.ONE_ENTRY,
-        facts.log[facts.acked_places] != column(facts.acked, "message"),
+        facts.log[facts.acked_positions] != column(facts.acked, "message"),
         lambda at: (
             f"{facts.names[facts.acked['device'][at]]} was told "
-            f"{facts.chat_and_sequence(int(facts.acked_places[at]))}, where something else stands"
+            f"{facts.chat_and_sequence(int(facts.acked_positions[at]))}, where something else stands"
         ),
     )
 
 
-def one_sequence_per_message(facts: Facts) -> Iterable[Breach[Rule]]:
+def one_sequence_per_message(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """In the chat that it was sent to."""
-    places = facts.message_places
+    places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     known = messages >= 0
     places, messages = places[known], messages[known]
     first = np.zeros(facts.message_count, np.int64)
     first[messages[::-1]] = places[::-1]
-    yield from breaches(
+    yield from violations(
         Rule.ONE_SEQUENCE,
         first[messages] != places,
         lambda at: (
@@ -47,7 +47,7 @@ def one_sequence_per_message(facts: Facts) -> Iterable[Breach[Rule]]:
     )
     meant = np.zeros(facts.message_count, np.int64)
     meant[facts.message_index(column(facts.sends, "message"))] = column(facts.sends, "chat")
-    yield from breaches(
+    yield from violations(
         Rule.ONE_SEQUENCE,
         meant[messages] != facts.chat_at[places],
         lambda at: (
@@ -56,15 +56,15 @@ def one_sequence_per_message(facts: Facts) -> Iterable[Breach[Rule]]:
     )
 
 
-def what_failed_never_appears(facts: Facts) -> Iterable[Breach[Rule]]:
+def what_failed_never_appears(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """Nor what nobody sent. What was refused once, whatever other tries were told, is refused."""
-    places = facts.message_places
+    places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     was_sent = np.zeros(facts.message_count + 1, np.bool_)
     was_sent[facts.message_index(column(facts.sends, "message"))] = True
     was_sent[facts.message_index(column(facts.failed, "message"))] = False
     was_sent[-1] = False
-    yield from breaches(
+    yield from violations(
         Rule.FAILED_IS_FAILED,
         ~was_sent[messages],
         lambda at: (

@@ -8,28 +8,28 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tidings_harness.checking.cells import Cells
-from tidings_harness.checking.facts import OPEN, Facts, column
-from tidings_harness.checking.verdict import Breach, Rule, breaches
-from tidings_harness.history.events import Kind, Numbers, Outcome
+from tidings_harness.checking.cells import PairIndex
+from tidings_harness.checking.facts import OPEN, HistoryIndex, column
+from tidings_harness.checking.verdict import Rule, Violation, violations
+from tidings_harness.history.events import EventKind, Numbers, Outcome
 
 
-def watermarks_go_forward(facts: Facts) -> Iterable[Breach[Rule]]:
+def watermarks_go_forward(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """A row that was asked for after a read was acknowledged, or after another row came, shows no less."""
-    rows, done = facts.events(Kind.ROW), facts.events(Kind.READ_DONE)
+    rows, done = facts.events(EventKind.ROW), facts.events(EventKind.READ_DONE)
     done = done[done["outcome"] == Outcome.OK]
     users = np.concatenate([column(rows, "value"), facts.users[column(done, "device")]])
     chats = np.concatenate([column(rows, "chat"), column(done, "chat")])
     if not len(rows):
         return
-    cell = Cells(users, chats).known(users, chats)
+    cell = PairIndex(users, chats).known(users, chats)
     at = np.concatenate([column(rows, "at_ns"), column(done, "at_ns")])
     read = np.concatenate([column(rows, "sequence"), column(done, "sequence")])
     order = np.lexsort((at, cell))
     furthest = _furthest_so_far(cell[order], read[order])
     is_row = order < len(rows)
     behind = order[is_row & (read[order] < furthest)]
-    yield from breaches(
+    yield from violations(
         Rule.FORWARD,
         behind,
         lambda place: (
@@ -46,10 +46,10 @@ def _furthest_so_far(cell: Numbers, read: Numbers) -> Numbers:
     return found
 
 
-def unread_adds_up(facts: Facts) -> Iterable[Breach[Rule]]:
+def unread_adds_up(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """Of rows that were asked for when all was quiet: messages above what was read, one's own last and the join."""
-    quiet = facts.events(Kind.QUIET)
-    rows = facts.events(Kind.ROW)
+    quiet = facts.events(EventKind.QUIET)
+    rows = facts.events(EventKind.ROW)
     rows = rows[rows["at_ns"] >= quiet["at_ns"].max(initial=0)] if len(quiet) else rows[:0]
     joined = {(i.user, i.chat): i.joined for i in facts.intervals if i.removed == OPEN}
     users, chats = column(rows, "value"), column(rows, "chat")
@@ -62,7 +62,7 @@ def unread_adds_up(facts: Facts) -> Iterable[Breach[Rule]]:
     above = np.maximum(np.maximum(column(rows, "sequence"), own), since)
     wanted = _messages_above(facts, chats, above)
     told = column(rows, "message")
-    yield from breaches(
+    yield from violations(
         Rule.UNREAD,
         told != wanted,
         lambda at: (
@@ -71,9 +71,9 @@ def unread_adds_up(facts: Facts) -> Iterable[Breach[Rule]]:
     )
 
 
-def _messages_above(facts: Facts, chats: Numbers, sequences: Numbers) -> Numbers:
+def _messages_above(facts: HistoryIndex, chats: Numbers, sequences: Numbers) -> Numbers:
     is_message = np.zeros(facts.chat_starts[-1] + 1, np.int64)
-    is_message[facts.message_places] = 1
+    is_message[facts.message_positions] = 1
     up_to = np.cumsum(is_message)
     begin = facts.chat_starts[chats]
     heads = facts.heads[chats]
@@ -81,9 +81,9 @@ def _messages_above(facts: Facts, chats: Numbers, sequences: Numbers) -> Numbers
     return found
 
 
-def _own_last(facts: Facts, users: Numbers, chats: Numbers) -> Numbers:
+def _own_last(facts: HistoryIndex, users: Numbers, chats: Numbers) -> Numbers:
     """The last message that the user sent there himself, by sequence; 0: none."""
-    places = facts.message_places
+    places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     places, messages = places[messages >= 0], messages[messages >= 0]
     sender = np.full(facts.message_count, -1, np.int64)
@@ -93,7 +93,7 @@ def _own_last(facts: Facts, users: Numbers, chats: Numbers) -> Numbers:
     sent = by >= 0
     if not len(users):
         return users
-    cells = Cells(users, chats)
+    cells = PairIndex(users, chats)
     cell = cells.find(by[sent], chat_of[sent])
     last = np.zeros(len(cells), np.int64)
     np.maximum.at(last, cell[cell >= 0], (places - facts.chat_starts[chat_of])[sent][cell >= 0])

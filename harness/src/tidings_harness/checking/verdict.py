@@ -26,7 +26,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Breach[R: StrEnum]:
+class Violation[R: StrEnum]:
     rule: R
     count: int
     examples: tuple[str, ...]
@@ -47,7 +47,7 @@ class Verdict:
     devices: int
     unquiet: int
     rows: int
-    breaches: tuple[Breach[Rule], ...] = ()
+    breaches: tuple[Violation[Rule], ...] = ()
     torn: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Verdict:
         return sum(breach.count for breach in self.breaches if breach.rule is rule)
 
 
-def together(epochs: Sequence[Verdict]) -> Verdict:
+def merge_verdicts(epochs: Sequence[Verdict]) -> Verdict:
     """Of a run over restores. What was sent is in the last one too."""
     last = epochs[-1]
     if len(epochs) == 1:
@@ -86,8 +86,8 @@ def together(epochs: Sequence[Verdict]) -> Verdict:
     )
 
 
-def breaches(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Breach[Rule]]:
+def violations(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Violation[Rule]]:
     """Of what is true, or of the places given: counted all, told a few."""
     places = np.flatnonzero(where) if where.dtype == np.bool_ else where
     if len(places):
-        yield Breach(rule, len(places), tuple(tell(int(place)) for place in islice(places, _EXAMPLES)))
+        yield Violation(rule, len(places), tuple(tell(int(place)) for place in islice(places, _EXAMPLES)))

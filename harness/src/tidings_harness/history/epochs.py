@@ -7,8 +7,8 @@ carried over if it was before the copy was made. The rest is lost by definition.
 from pathlib import Path
 from typing import final
 
-from tidings_harness.history.events import Kind, Outcome
-from tidings_harness.history.loading import load
+from tidings_harness.history.events import EventKind, Outcome
+from tidings_harness.history.loading import load_history
 from tidings_harness.history.writing import Recorder
 
 
@@ -47,11 +47,11 @@ class Epochs:
 
 
 def _carry(before: Path, recorder: Recorder, copied_ns: int) -> None:
-    history = load(before)
-    for kind in (Kind.SEND, Kind.SENT):
+    history = load_history(before)
+    for kind in (EventKind.SEND, EventKind.SENT):
         for event in history.of(kind):
             outcome, at_ns = Outcome(event["outcome"]), int(event["at_ns"])
-            if kind is Kind.SEND or outcome is Outcome.FAILED or (outcome and at_ns <= copied_ns):
+            if kind is EventKind.SEND or outcome is Outcome.FAILED or (outcome and at_ns <= copied_ns):
                 recorder.carry(
                     kind,
                     at_ns=at_ns,

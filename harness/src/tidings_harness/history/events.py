@@ -36,7 +36,7 @@ FORMAT: Final = "<QQIIIIIBBBB"
 """The same as `RECORD`, for `struct`."""
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What `device`, `chat`, `value` mean is told at each; 0 is no event: a file's end that was never written."""
 
     DEVICE = 1
@@ -67,7 +67,7 @@ class Outcome(IntEnum):
     FAILED = 2
 
 
-class Sort(IntEnum):
+class EntryCategory(IntEnum):
     """Of an entry: messages count as unread, others do not."""
 
     OTHER = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from tidings_harness.history.events import MAGIC, RECORD, Events, Kind, Numbers
+from tidings_harness.history.events import MAGIC, RECORD, EventKind, Events, Numbers
 
 _NAMED = ("device", "chat", "value")
 
@@ -20,7 +20,7 @@ class History:
     names: list[str]
     torn: tuple[str, ...] = ()
 
-    def of(self, kind: Kind) -> Events:
+    def of(self, kind: EventKind) -> Events:
         found: Events = self.events[self.events["kind"] == kind]
         return found
 
@@ -39,7 +39,7 @@ class _Gathering:
         return self.known[name]
 
 
-def load(directory: Path) -> History:
+def load_history(directory: Path) -> History:
     together = _Gathering()
     parts = [_part(path, together) for path in sorted(directory.glob("*.events"))]
     events = np.concatenate(parts) if parts else np.empty(0, RECORD)
@@ -87,6 +87,6 @@ def _rename(events: Events, numbers: Numbers, together: _Gathering) -> None:
         return
     for column in _NAMED:
         events[column] = numbers[events[column]]
-    given = events["kind"] == Kind.GIVEN
+    given = events["kind"] == EventKind.GIVEN
     events["connection"][given] += together.connections
     together.connections = max(together.connections, int(events["connection"].max(initial=0)))

@@ -11,7 +11,15 @@ from typing import Final, Self, final
 
 import msgspec
 
-from tidings_harness.history.events import FORMAT, MAGIC, NUMBER_BITS, RECORD, Kind, Outcome, Sort
+from tidings_harness.history.events import (
+    FORMAT,
+    MAGIC,
+    NUMBER_BITS,
+    RECORD,
+    EntryCategory,
+    EventKind,
+    Outcome,
+)
 
 _pack: Final = struct.Struct(FORMAT).pack
 _APPEND: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
@@ -63,21 +71,21 @@ class Recorder:
         return self.last_connection
 
     def device(self, device: int, user: int) -> None:
-        self._note(Kind.DEVICE, device=device, value=user)
+        self._note(EventKind.DEVICE, device=device, value=user)
 
-    def begin(self, kind: Kind, *, device: int, chat: int, message: int, sequence: int = 0) -> None:
+    def begin(self, kind: EventKind, *, device: int, chat: int, message: int, sequence: int = 0) -> None:
         self._note(kind, device=device, chat=chat, message=message, sequence=sequence)
         self.flush()
 
     def end(
-        self, kind: Kind, outcome: Outcome, *, device: int, chat: int, message: int, sequence: int = 0
+        self, kind: EventKind, outcome: Outcome, *, device: int, chat: int, message: int, sequence: int = 0
     ) -> None:
         self._note(kind, device=device, chat=chat, message=message, sequence=sequence, outcome=outcome)
         self.flush()
 
     def carry(
         self,
-        kind: Kind,
+        kind: EventKind,
         *,
         at_ns: int,
         device: str,
@@ -97,7 +105,7 @@ class Recorder:
             at_ns=at_ns,
         )
 
-    def given(
+    def delivered(
         self,
         device: int,
         chat: int,
@@ -105,7 +113,7 @@ class Recorder:
         sequence: int,
         message: int,
         *,
-        sort: Sort,
+        sort: EntryCategory,
         is_asked: bool,
     ) -> None:
         """`is_asked`: the device had asked for what it missed, so that it may be what it holds already."""
@@ -118,14 +126,14 @@ class Recorder:
                 connection,
                 sequence,
                 0,
-                Kind.GIVEN,
+                EventKind.GIVEN,
                 0,
                 sort,
                 is_asked,
             )
         )
 
-    def member(self, kind: Kind, chat: int, sequence: int, user: int) -> None:
+    def member(self, kind: EventKind, chat: int, sequence: int, user: int) -> None:
         """Told by an entry, which many devices get; once is enough."""
         fact = (kind, chat, sequence, user)
         if fact not in self._said:
@@ -133,13 +141,13 @@ class Recorder:
             self._note(kind, chat=chat, sequence=sequence, value=user)
 
     def row(self, user: int, chat: int, asked_ns: int, *, read: int, unread: int) -> None:
-        self._note(Kind.ROW, value=user, chat=chat, sequence=read, message=unread, at_ns=asked_ns)
+        self._note(EventKind.ROW, value=user, chat=chat, sequence=read, message=unread, at_ns=asked_ns)
 
     def quiet(self, device: int) -> None:
-        self._note(Kind.QUIET, device=device)
+        self._note(EventKind.QUIET, device=device)
 
     def step(self, what: str) -> None:
-        self._note(Kind.STEP, value=self.name(what))
+        self._note(EventKind.STEP, value=self.name(what))
         self.flush()
 
     def flush(self) -> None:
@@ -149,7 +157,7 @@ class Recorder:
 
     def _note(
         self,
-        kind: Kind,
+        kind: EventKind,
         *,
         device: int = 0,
         chat: int = 0,

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 import uvloop
 
-from tidings_harness.notices.checking import check
-from tidings_harness.notices.history import load as load_history
-from tidings_harness.notices.imagined import imagine
+from tidings_harness.notices.checking import check_inboxes
+from tidings_harness.notices.history import load_journal as load_history
+from tidings_harness.notices.imagined import synthesize_inboxes
 from tidings_harness.notices.mutants import MUTANTS
 from tidings_harness.notices.report import as_json, as_page
-from tidings_harness.notices.workload import NoticeLoad, NoticeRun
-from tidings_harness.options import of_an_installation, tokens_of, told_plainly
-from tidings_harness.workload.site import Site
+from tidings_harness.notices.workload import NotificationLoad, NotificationRun
+from tidings_harness.options import friendly_errors, installation_options, token_options
+from tidings_harness.workload.site import TargetInstallation
 
 
 @click.group(name="notices")
@@ -24,7 +24,7 @@ def group() -> None:
 
 
 @group.command()
-@of_an_installation
+@installation_options
 @click.option(
     "--api", "apis", multiple=True, required=True, help="Of a REST edge, http://…; several if you like."
 )
@@ -49,21 +49,21 @@ def run(
 ) -> None:
     """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
     addresses = [api.rstrip("/") for api in apis]
-    site = Site(
+    site = TargetInstallation(
         api=addresses[0],
         sockets=list(sockets),
         steady_socket=sockets[0],
-        token=tokens_of(tenant, key),
+        token=token_options(tenant, key),
     )
-    uvloop.run(_run(NoticeLoad(site=site, apis=addresses, key=api_key, users=users), report, for_s))
-    _tell(report)
+    uvloop.run(_run(NotificationLoad(site=site, apis=addresses, key=api_key, users=users), report, for_s))
+    _print_verdict(report)
 
 
 @group.command(name="check")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def check_(directory: Path) -> None:
     """Check a history again."""
-    _tell(directory)
+    _print_verdict(directory)
 
 
 @group.command()
@@ -72,23 +72,23 @@ def mutants() -> None:
     missed = 0
     click.echo("| history with | is to break | caught by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():
-        broken = check(mutant.of(imagine())).broken
+        broken = check_inboxes(mutant.of(synthesize_inboxes())).broken
         missed += mutant.rule not in broken
         click.echo(f"| `{name}` | {mutant.rule.value} | {', '.join(sorted(rule.value for rule in broken))} |")
     sys.exit(1 if missed else 0)
 
 
-async def _run(wanted: NoticeLoad, report: Path, for_s: float) -> None:
+async def _run(wanted: NotificationLoad, report: Path, for_s: float) -> None:
     async with AsyncExitStack() as stack:
-        with told_plainly(report):
-            going = await stack.enter_async_context(NoticeRun(wanted, report))
+        with friendly_errors(report):
+            going = await stack.enter_async_context(NotificationRun(wanted, report))
         click.echo(f"{wanted.users} users look for {for_s:g} s.")
         await asyncio.sleep(for_s)
-        await going.settle()
+        await going.wait_until_idle()
 
 
-def _tell(directory: Path) -> None:
-    verdict = check(load_history(directory))
+def _print_verdict(directory: Path) -> None:
+    verdict = check_inboxes(load_history(directory))
     (directory / "verdict.json").write_text(as_json(verdict))
     (directory / "verdict.md").write_text(as_page(verdict))
     click.echo(as_page(verdict))

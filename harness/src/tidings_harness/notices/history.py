@@ -16,7 +16,7 @@ from msgspec import Struct
 FILE: Final = "notices.jsonl"
 
 
-class Deed(StrEnum):
+class Action(StrEnum):
     DIRECT = "direct"
     BROADCAST = "broadcast"
     REDACT = "redact"
@@ -24,7 +24,7 @@ class Deed(StrEnum):
     READ_ALL = "read_all"
 
 
-class Outcome(StrEnum):
+class ActionOutcome(StrEnum):
     """One without an end is unknown as well: it may have happened."""
 
     OK = "ok"
@@ -32,14 +32,14 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
+class ActionStarted(Struct, frozen=True, kw_only=True, tag="begun"):
     """`users`: whom it reaches, or who does it. `of`: the notices that it is about.
 
     `expires_ns`: when it is over, 0 for never. `ramp`: of a broadcast that comes in steps, their percents.
     """
 
     number: int
-    deed: Deed
+    action: Action
     at_ns: int
     users: tuple[str, ...]
     of: tuple[int, ...] = ()
@@ -47,18 +47,18 @@ class Begun(Struct, frozen=True, kw_only=True, tag="begun"):
     ramp: tuple[int, ...] = ()
 
 
-class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
+class ActionEnded(Struct, frozen=True, kw_only=True, tag="ended"):
     number: int
-    outcome: Outcome
+    outcome: ActionOutcome
     at_ns: int
 
 
-class Seen(NamedTuple):
+class SeenNotification(NamedTuple):
     number: int
     is_read: bool
 
 
-class Look(Struct, frozen=True, kw_only=True, tag="look"):
+class InboxRead(Struct, frozen=True, kw_only=True, tag="look"):
     """A whole list of one user. `up_to`: how much of the log of broadcasts it has. `is_last`: all was quiet.
 
     `is_rest`: not by the device that marks, which may be at a process with an older copy of the log.
@@ -67,7 +67,7 @@ class Look(Struct, frozen=True, kw_only=True, tag="look"):
     user: str
     begun_ns: int
     ended_ns: int
-    seen: tuple[Seen, ...]
+    seen: tuple[SeenNotification, ...]
     unread: int
     up_to: int
     at_least: int = 0
@@ -75,7 +75,7 @@ class Look(Struct, frozen=True, kw_only=True, tag="look"):
     is_rest: bool = False
 
 
-class Told(Struct, frozen=True, kw_only=True, tag="told"):
+class PushReceived(Struct, frozen=True, kw_only=True, tag="told"):
     """A device heard of a broadcast without asking; `connection` is new after each loss."""
 
     user: str
@@ -83,14 +83,14 @@ class Told(Struct, frozen=True, kw_only=True, tag="told"):
     number: int
 
 
-class Step(Struct, frozen=True, kw_only=True, tag="step"):
+class RunStep(Struct, frozen=True, kw_only=True, tag="step"):
     """What the run did, a fault for instance."""
 
     at_ns: int
     what: str
 
 
-type Event = Begun | Ended | Look | Told | Step
+type Event = ActionStarted | ActionEnded | InboxRead | PushReceived | RunStep
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Event).decode
 
@@ -112,7 +112,7 @@ class Journal:
 
     def begin(
         self,
-        deed: Deed,
+        deed: Action,
         users: Sequence[str],
         of: Sequence[int] = (),
         *,
@@ -121,9 +121,9 @@ class Journal:
     ) -> int:
         self._last += 1
         now_ns = time.monotonic_ns()
-        begun = Begun(
+        begun = ActionStarted(
             number=self._last,
-            deed=deed,
+            action=deed,
             at_ns=now_ns,
             users=tuple(users),
             of=tuple(of),
@@ -133,14 +133,14 @@ class Journal:
         self.note(begun)
         return self._last
 
-    def end(self, number: int, outcome: Outcome) -> None:
-        self.note(Ended(number=number, outcome=outcome, at_ns=time.monotonic_ns()))
+    def end(self, number: int, outcome: ActionOutcome) -> None:
+        self.note(ActionEnded(number=number, outcome=outcome, at_ns=time.monotonic_ns()))
 
     def step(self, what: str) -> None:
-        self.note(Step(at_ns=time.monotonic_ns(), what=what))
+        self.note(RunStep(at_ns=time.monotonic_ns(), what=what))
 
 
-def load(directory: Path) -> list[Event]:
+def load_journal(directory: Path) -> list[Event]:
     """A last line that was cut short is left out."""
     events: list[Event] = []
     for line in (directory / FILE).read_bytes().splitlines():

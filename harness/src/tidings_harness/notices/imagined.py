@@ -5,7 +5,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from tidings_harness.notices.history import Begun, Deed, Ended, Event, Look, Outcome, Seen, Told
+from tidings_harness.notices.history import (
+    Action,
+    ActionEnded,
+    ActionOutcome,
+    ActionStarted,
+    Event,
+    InboxRead,
+    PushReceived,
+    SeenNotification,
+)
 
 USERS: Final = tuple(f"user-{number}" for number in range(6))
 PROS: Final = USERS[:3]
@@ -13,7 +22,7 @@ _S: Final = 1_000_000_000
 _SENDS: Final = 24
 
 
-def imagine() -> list[Event]:
+def synthesize_inboxes() -> list[Event]:
     """A second and a half between deeds: each is seen by everybody before the next. Number 5 has no known outcome and
     stands, 9 was refused, 12 was redacted, 13 expires; 10 comes in steps until all have it, 17 until half of them do;
     the first user reads one, the second marks all before the last sends.
@@ -22,13 +31,13 @@ def imagine() -> list[Event]:
     for number in range(1, _SENDS + 1):
         told += _sent(number)
         if number == 12:  # noqa: PLR2004 - see above
-            told += _deed(101, Deed.REDACT, (), at(number) + _S // 3, of=(12,))
+            told += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
         if number == 14:  # noqa: PLR2004 - see above
-            told += _deed(102, Deed.READ, USERS[:1], at(number) + _S // 3, of=(3,))
+            told += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
         if number == 20:  # noqa: PLR2004 - see above
-            told += _deed(103, Deed.READ_ALL, USERS[1:2], at(number) + _S // 3)
-        told += [look(user, number) for user in USERS]
-    return [*told, *(look(user, _SENDS + 2, is_last=True) for user in USERS)]
+            told += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
+        told += [synthetic_read(user, number) for user in USERS]
+    return [*told, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
 
 
 def at(number: int) -> int:
@@ -41,22 +50,22 @@ def reach(number: int) -> tuple[str, ...]:
     return (USERS[number % 6],) if number % 4 == 0 else USERS
 
 
-def deed_of(number: int) -> Deed:
-    return Deed.DIRECT if number % 3 and number % 4 == 0 else Deed.BROADCAST
+def synthetic_action(number: int) -> Action:
+    return Action.DIRECT if number % 3 and number % 4 == 0 else Action.BROADCAST
 
 
 def _sent(number: int) -> list[Event]:
     if number == 5:  # noqa: PLR2004 - see above
-        return _deed(number, deed_of(number), reach(number), at(number))[:1]
-    outcome = Outcome.FAILED if number == 9 else Outcome.OK  # noqa: PLR2004 - see above
+        return _deed(number, synthetic_action(number), reach(number), at(number))[:1]
+    outcome = ActionOutcome.FAILED if number == 9 else ActionOutcome.OK  # noqa: PLR2004 - see above
     told: list[Event] = []
-    if deed_of(number) is Deed.BROADCAST and outcome is Outcome.OK:
+    if synthetic_action(number) is Action.BROADCAST and outcome is ActionOutcome.OK:
         told = [
-            Told(user=user, connection=1, number=number)
+            PushReceived(user=user, connection=1, number=number)
             for user in reach(number)
             if is_shown(user, number, _SENDS)
         ]
-    begun, ended = _deed(number, deed_of(number), reach(number), at(number), outcome=outcome)
+    begun, ended = _deed(number, synthetic_action(number), reach(number), at(number), outcome=outcome)
     more = {"expires_ns": at(_ENDS[number]) if number in _ENDS else 0, "ramp": _RAMPS.get(number, ())}
     return [replace(begun, **more), ended, *told]
 
@@ -77,18 +86,18 @@ def is_shown(user: str, number: int, after: int) -> bool:
 
 def _deed(
     number: int,
-    deed: Deed,
+    deed: Action,
     users: tuple[str, ...],
     at_ns: int,
     *,
-    outcome: Outcome = Outcome.OK,
+    outcome: ActionOutcome = ActionOutcome.OK,
     of: tuple[int, ...] = (),
 ) -> list[Event]:
-    begun = Begun(number=number, deed=deed, at_ns=at_ns, users=users, of=of)
-    return [begun, Ended(number=number, outcome=outcome, at_ns=at_ns + _S // 10)]
+    begun = ActionStarted(number=number, action=deed, at_ns=at_ns, users=users, of=of)
+    return [begun, ActionEnded(number=number, outcome=outcome, at_ns=at_ns + _S // 10)]
 
 
-def look(user: str, after: int, *, is_last: bool = False) -> Look:
+def synthetic_read(user: str, after: int, *, is_last: bool = False) -> InboxRead:
     """After so many sends, with the last one's second over."""
     begun = at(after) + _S + _S // 5
     there = [
@@ -96,9 +105,9 @@ def look(user: str, after: int, *, is_last: bool = False) -> Look:
         for number in range(1, min(after, _SENDS) + 1)
         if user in reach(number) and is_shown(user, number, after)
     ]
-    seen = tuple(Seen(number, _is_read(user, number, after)) for number in reversed(there))
+    seen = tuple(SeenNotification(number, _is_read(user, number, after)) for number in reversed(there))
     unread = sum(not each.is_read for each in seen)
-    return Look(
+    return InboxRead(
         user=user,
         begun_ns=begun,
         ended_ns=begun + _S // 20,

@@ -9,14 +9,14 @@ _RAMPS: Final = ((30, EVERYBODY), (20, 60, EVERYBODY), (25, 50))
 """Percents, a second apart; the last one stops at half of them."""
 
 
-class Terms(NamedTuple):
+class NotificationLifetime(NamedTuple):
     """For how long a notice is there, 0 for as long as may be; and to how many percent it comes, step by step."""
 
     life_s: float = 0.0
     ramp: tuple[int, ...] = ()
 
     @classmethod
-    def drawn(cls, expiring: float, ramping: float) -> "Terms":
+    def drawn(cls, expiring: float, ramping: float) -> "NotificationLifetime":
         """By these shares. Lives are longer than a busy machine takes to send, and shorter than a run."""
         chance = random.random()  # noqa: S311 - spreads load
         if chance < expiring:

@@ -12,31 +12,31 @@ from typing import Any, Final, Self, final
 
 import httpx
 
-from tidings_harness.notices.history import Deed, Journal, Look, Outcome, Seen
-from tidings_harness.notices.reader import Reader
-from tidings_harness.notices.terms import Terms
-from tidings_harness.workload.site import NotTried, Site
+from tidings_harness.notices.history import Action, ActionOutcome, InboxRead, Journal, SeenNotification
+from tidings_harness.notices.reader import InboxUser
+from tidings_harness.notices.terms import NotificationLifetime
+from tidings_harness.workload.site import SetupFailed, TargetInstallation
 from tidings_sdk.errors import TidingsError
 
 _TRIES: Final = 6
-_AGAIN_S: Final = 0.5
+_RETRY_S: Final = 0.5
 _REFUSED: Final = range(400, 500)
 _NOT_FINAL: Final = {408, 425, 429}
 _SENDERS: Final = 2
 _OVER_S: Final = 1.5
-_MOST_LIVE: Final = 60
+_MAX_LIVE: Final = 60
 """So many notices are live at most: more are taken back, so that a list stays a few pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeLoad:
+class NotificationLoad:
     """`key`: of the tenant's own server, for sends. `apis`: REST edges; a request goes to the next of them.
 
     `read_apis`: those that lists are read from besides, and nothing is sent to. `expiring`, `ramping`: shares of sends
     that are over after seconds, and of broadcasts that come in steps.
     """
 
-    site: Site
+    site: TargetInstallation
     apis: list[str]
     key: str
     read_apis: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class _Sent:
     """`ends_s`: on the clock of this process. `is_partial`: a ramp that stops before everybody has it."""
 
     number: int
-    notice: str
+    notification: str
     users: frozenset[str]
     ends_s: float = inf
     is_partial: bool = False
@@ -65,10 +65,10 @@ class _Sent:
 
 
 @final
-class Server:
+class TenantServer:
     """The tenant's own. A deed is tried again with its key until it is answered; else nobody knows."""
 
-    def __init__(self, load: NoticeLoad, journal: Journal) -> None:
+    def __init__(self, load: NotificationLoad, journal: Journal) -> None:
         self._load, self._journal = load, journal
         self._turn = 0
         self._http = httpx.AsyncClient(timeout=10, trust_env=False)
@@ -77,7 +77,9 @@ class Server:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def ask(self, method: str, path: str, body: object = None, key: str = "") -> tuple[Outcome, Any]:
+    async def ask(
+        self, method: str, path: str, body: object = None, key: str = ""
+    ) -> tuple[ActionOutcome, Any]:
         headers = {"Authorization": f"Bearer {self._load.key}"} | ({"Idempotency-Key": key} if key else {})
         for attempt in range(_TRIES):
             self._turn += 1
@@ -85,15 +87,15 @@ class Server:
             try:
                 answer = await self._http.request(method, url, json=body, headers=headers)
             except httpx.HTTPError:
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(_RETRY_S)
                 continue
             if answer.is_success:
-                return Outcome.OK, answer.json() if answer.content else None
+                return ActionOutcome.OK, answer.json() if answer.content else None
             if answer.status_code in _REFUSED and answer.status_code not in _NOT_FINAL:
                 # an earlier try may have been taken, and the notice be over by now
-                return Outcome.UNKNOWN if attempt else Outcome.FAILED, answer.text
-            await asyncio.sleep(_AGAIN_S)
-        return Outcome.UNKNOWN, None
+                return ActionOutcome.UNKNOWN if attempt else ActionOutcome.FAILED, answer.text
+            await asyncio.sleep(_RETRY_S)
+        return ActionOutcome.UNKNOWN, None
 
     async def found(self, pros: Sequence[str]) -> None:
         """The inbox, a segment, and who is in it."""
@@ -103,15 +105,15 @@ class Server:
         steps += [("PUT", f"/v1/users/{user}/profile", {"attributes": {"plan": "pro"}}) for user in pros]
         for method, path, body in steps:
             outcome, why = await self.ask(method, path, body)
-            if outcome is not Outcome.OK:
-                raise NotTried(f"{method} {path} was not done. {why or 'No edge answered.'}")
+            if outcome is not ActionOutcome.OK:
+                raise SetupFailed(f"{method} {path} was not done. {why or 'No edge answered.'}")
 
-    async def broadcast(self, users: Sequence[str], segment: str | None, terms: Terms) -> None:
+    async def broadcast(self, users: Sequence[str], segment: str | None, terms: NotificationLifetime) -> None:
         more = {"segment": segment} if segment else {}
-        await self._send(Deed.BROADCAST, users, "broadcasts", more, terms)
+        await self._send(Action.BROADCAST, users, "broadcasts", more, terms)
 
-    async def direct(self, users: Sequence[str], terms: Terms) -> None:
-        await self._send(Deed.DIRECT, users, "notices", {"uids": list(users)}, terms)
+    async def direct(self, users: Sequence[str], terms: NotificationLifetime) -> None:
+        await self._send(Action.DIRECT, users, "notices", {"uids": list(users)}, terms)
 
     async def redact(self) -> None:
         there = [each for each in self.sent if not each.is_gone]
@@ -119,15 +121,20 @@ class Server:
             return
         which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
         which.is_redacted = True
-        number = self._journal.begin(Deed.REDACT, (), [which.number])
-        outcome, _ = await self.ask("DELETE", f"/v1/inboxes/{self._load.inbox}/notices/{which.notice}")
+        number = self._journal.begin(Action.REDACT, (), [which.number])
+        outcome, _ = await self.ask("DELETE", f"/v1/inboxes/{self._load.inbox}/notices/{which.notification}")
         self._journal.end(number, outcome)
-        if outcome is not Outcome.OK:
+        if outcome is not ActionOutcome.OK:
             # whether it is shown nobody knows
             self.sent.remove(which)
 
     async def _send(
-        self, deed: Deed, users: Sequence[str], path: str, more: Mapping[str, object], terms: Terms
+        self,
+        deed: Action,
+        users: Sequence[str],
+        path: str,
+        more: Mapping[str, object],
+        terms: NotificationLifetime,
     ) -> None:
         number = self._journal.begin(deed, users, life_s=terms.life_s, ramp=terms.ramp)
         ends_s = time.monotonic() + terms.life_s if terms.life_s else inf
@@ -137,30 +144,30 @@ class Server:
             "POST", f"/v1/inboxes/{self._load.inbox}/{path}", body, key=uuid.uuid4().hex
         )
         self._journal.end(number, outcome)
-        if outcome is Outcome.OK:
+        if outcome is ActionOutcome.OK:
             self.sent.append(_Sent(number, sent["id"], frozenset(users), ends_s, terms.is_partial))
 
 
 @final
-class NoticeRun:
+class NotificationRun:
     """`async with` it: everybody looks when it begins."""
 
-    def __init__(self, load: NoticeLoad, directory: Path) -> None:
+    def __init__(self, load: NotificationLoad, directory: Path) -> None:
         self.load = load
         self.journal = Journal(directory)
-        self.server = Server(load, self.journal)
+        self.server = TenantServer(load, self.journal)
         mark = uuid.uuid4().hex[:6]
         self._users = [f"n{mark}-{number}" for number in range(load.users)]
         self._pros = self._users[: len(self._users) // 2]
-        self.readers = [Reader(load.site, self.journal, user, load.inbox) for user in self._users]
+        self.readers = [InboxUser(load.site, self.journal, user, load.inbox) for user in self._users]
         self._loops: list[asyncio.Future[None]] = []
 
     async def __aenter__(self) -> Self:
         await self.server.found(self._pros)
         await asyncio.gather(*(reader.start() for reader in self.readers))
-        loops = [self._every(1 / self.load.deeds_per_s, self._deed) for _ in range(_SENDERS)]
-        loops += [self._every(0.25, reader.deed) for reader in self.readers]
-        loops += [self._every(1.0, self._rest_look)]
+        loops = [self._every(1 / self.load.deeds_per_s, self._act) for _ in range(_SENDERS)]
+        loops += [self._every(0.25, reader.act) for reader in self.readers]
+        loops += [self._every(1.0, self._read_over_rest)]
         self._loops = [asyncio.ensure_future(loop) for loop in loops]
         return self
 
@@ -177,7 +184,7 @@ class NoticeRun:
             while len(self.server.sent) < goal:  # noqa: ASYNC110 - many set it
                 await asyncio.sleep(0.05)
 
-    async def settle(self, within_s: float = 60.0) -> None:
+    async def wait_until_idle(self, within_s: float = 60.0) -> None:
         """Nobody does anything new, and what is to expire does; then everybody's last look, when his list has all that
         is to be there.
         """
@@ -186,10 +193,10 @@ class NoticeRun:
         await asyncio.sleep(max(0.0, ends_s + _OVER_S - time.monotonic()))
         await asyncio.gather(*(self._last(reader, within_s) for reader in self.readers))
 
-    async def _last(self, reader: Reader, within_s: float) -> None:
+    async def _last(self, reader: InboxUser, within_s: float) -> None:
         deadline = time.monotonic() + within_s
         while True:
-            look = await self._patiently(reader.look)
+            look = await self._patiently(reader.read_inbox)
             is_late = time.monotonic() > deadline
             if look is not None and (is_late or self._is_whole(reader.user, look)):
                 reader.note(look, is_last=True)
@@ -198,7 +205,7 @@ class NoticeRun:
                 raise TimeoutError(f"The inbox of {reader.user} could not be read.")
             await asyncio.sleep(0.5)
 
-    def _is_whole(self, user: str, look: Look) -> bool:
+    def _is_whole(self, user: str, look: InboxRead) -> bool:
         seen = {each.number for each in look.seen}
         return all(
             (each.number in seen) != each.is_gone
@@ -206,32 +213,32 @@ class NoticeRun:
             if user in each.users and not (each.is_partial and not each.is_gone)
         )
 
-    async def _patiently(self, ask: Callable[[], Awaitable[Look]]) -> Look | None:
+    async def _patiently(self, ask: Callable[[], Awaitable[InboxRead]]) -> InboxRead | None:
         try:
             return await ask()
         except (TidingsError, TimeoutError):
             return None
 
-    async def _deed(self) -> None:
+    async def _act(self) -> None:
         chance = random.random()  # noqa: S311 - spreads load
-        if chance < 0.2 or sum(not each.is_gone for each in self.server.sent) > _MOST_LIVE:  # noqa: PLR2004 - a share
+        if chance < 0.2 or sum(not each.is_gone for each in self.server.sent) > _MAX_LIVE:  # noqa: PLR2004 - a share
             await self.server.redact()
         elif chance < 0.4:  # noqa: PLR2004 - a share
             some = random.sample(self._users, min(len(self._users), random.randint(1, 3)))  # noqa: S311 - no secret
-            await self.server.direct(some, Terms.drawn(self.load.expiring, 0.0))
+            await self.server.direct(some, NotificationLifetime.drawn(self.load.expiring, 0.0))
         elif chance < 0.6:  # noqa: PLR2004 - a share
             await self.server.broadcast(self._pros, "pros", self._terms())
         else:
             await self.server.broadcast(self._users, None, self._terms())
 
-    def _terms(self) -> Terms:
-        return Terms.drawn(self.load.expiring, self.load.ramping)
+    def _terms(self) -> NotificationLifetime:
+        return NotificationLifetime.drawn(self.load.expiring, self.load.ramping)
 
-    async def _rest_look(self) -> None:
+    async def _read_over_rest(self) -> None:
         """Over REST, on each edge in turn: readers of other processes."""
         user = random.choice(self._users)  # noqa: S311 - no secret
         for api in [*self.load.apis, *self.load.read_apis]:
-            look = await rest_look(api, self.load, user)
+            look = await read_inbox_over_rest(api, self.load, user)
             if look is not None:
                 self.journal.note(look)
 
@@ -251,19 +258,21 @@ class NoticeRun:
         await asyncio.gather(*loops, return_exceptions=True)
 
 
-async def rest_look(api: str, load: NoticeLoad, user: str) -> Look | None:
+async def read_inbox_over_rest(api: str, load: NotificationLoad, user: str) -> InboxRead | None:
     """None: it was refused or cut off."""
     headers = {"Authorization": f"Bearer {load.site.token(user)}"}
-    begun, seen, cursor = time.monotonic_ns(), list[Seen](), ""
+    begun, seen, cursor = time.monotonic_ns(), list[SeenNotification](), ""
     async with httpx.AsyncClient(base_url=api, headers=headers, timeout=10, trust_env=False) as http:
         while True:
             answer = await http.get(f"/v1/inboxes/{load.inbox}/notices?limit=100{cursor}")
             if not answer.is_success:
                 return None
             page = answer.json()
-            seen += [Seen(each["message"]["number"], each["is_read"]) for each in page["notices"]]
+            seen += [SeenNotification(each["message"]["number"], each["is_read"]) for each in page["notices"]]
             if page.get("cursor") is None:
                 break
             cursor = f"&cursor={page['cursor']}"
     ended = time.monotonic_ns()
-    return Look(user=user, begun_ns=begun, ended_ns=ended, seen=tuple(seen), unread=0, up_to=0, is_rest=True)
+    return InboxRead(
+        user=user, begun_ns=begun, ended_ns=ended, seen=tuple(seen), unread=0, up_to=0, is_rest=True
+    )

@@ -10,17 +10,17 @@ from typing import Final
 
 import httpx
 
-from tidings_harness.history.events import Kind, Outcome
-from tidings_harness.workload.ledger import Ledger, text_of
+from tidings_harness.history.events import EventKind, Outcome
+from tidings_harness.workload.ledger import RunState, entry_text
 from tidings_harness.workload.light import LightDevice
 from tidings_harness.workload.scenario import Scenario
-from tidings_harness.workload.site import Rest
-from tidings_harness.workload.speaker import Speaker
-from tidings_sdk.errors import NotAnswered
+from tidings_harness.workload.site import RestClient
+from tidings_harness.workload.speaker import SdkDevice
+from tidings_sdk.errors import RequestTimeout
 from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.frames.writing import Appended, Send
+from tidings_sdk.frames.writing import CommitResult, Send
 
-_MOST_IN_FLIGHT: Final = 64
+_MAX_IN_FLIGHT: Final = 64
 _STALE_BY: Final = 7
 _COMES_BACK: Final = 7
 """A membership has room for eight stays."""
@@ -33,7 +33,7 @@ class Group:
     chat: str
     owner: str
     members: Sequence[str]
-    speakers: list[Speaker]
+    speakers: list[SdkDevice]
     devices: list[LightDevice]
     stranger: LightDevice | None = None
     in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
@@ -43,15 +43,15 @@ class Group:
     def __post_init__(self) -> None:
         self.to_remove = iter([*self.members[len(self.speakers) :]] * _COMES_BACK)
 
-    def everyone(self) -> list[LightDevice | Speaker]:
+    def everyone(self) -> list[LightDevice | SdkDevice]:
         return [*self.devices, *self.speakers]
 
 
 @dataclass(slots=True, kw_only=True)
-class Deeds:
+class UserActions:
     scenario: Scenario
-    ledger: Ledger
-    rest: Rest
+    ledger: RunState
+    rest_client: RestClient
 
     def of(self, group: Group) -> list[Coroutine[None, None, None]]:
         wanted = self.scenario
@@ -70,7 +70,7 @@ class Deeds:
     async def list_rows(self, user: str) -> None:
         asked_ns = time.monotonic_ns()
         recorder = self.ledger.recorder
-        for row in await self.rest.chats(user):
+        for row in await self.rest_client.chats(user):
             recorder.row(
                 recorder.name(user), recorder.name(row.chat), asked_ns, read=row.read, unread=row.unread
             )
@@ -82,14 +82,14 @@ class Deeds:
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
             try:
                 await deed()
-            except (httpx.HTTPError, NotAnswered, TimeoutError):
+            except (httpx.HTTPError, RequestTimeout, TimeoutError):
                 continue
 
     async def _talk(self, group: Group) -> None:
         """Open loop: what is slow is not asked less, up to a bound."""
         for speaker in itertools.cycle(group.speakers):
             await asyncio.sleep(random.expovariate(self.scenario.rate))
-            if len(group.in_flight) < _MOST_IN_FLIGHT:
+            if len(group.in_flight) < _MAX_IN_FLIGHT:
                 task = asyncio.create_task(speaker.send(group.chat, self.scenario.text_bytes))
                 group.in_flight.add(task)
                 task.add_done_callback(group.in_flight.discard)
@@ -109,15 +109,15 @@ class Deeds:
             chat=group.chat,
             client_message_id=f"harness-{message:x}",
             after=self.ledger.heads[group.chat],
-            text=text_of(message, self.scenario.text_bytes),
+            text=entry_text(message, self.scenario.text_bytes),
         )
-        recorder.begin(Kind.SEND, device=device.number, chat=chat, message=message)
+        recorder.begin(EventKind.SEND, device=device.number, chat=chat, message=message)
         for _ in range(times):
             answer = await device.ask(send)
-            sequence = answer.sequence if isinstance(answer, Appended) else 0
+            sequence = answer.sequence if isinstance(answer, CommitResult) else 0
             self.ledger.committed(group.chat, sequence)
             recorder.end(
-                Kind.SENT,
+                EventKind.SENT,
                 _outcome(answer),
                 device=device.number,
                 chat=chat,
@@ -138,14 +138,14 @@ class Deeds:
         who = next(group.to_remove, None)
         if who is None:
             return
-        await self.rest.remove(group.chat, group.owner, who)
+        await self.rest_client.remove(group.chat, group.owner, who)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
-        await self.rest.add(group.chat, group.owner, who)
+        await self.rest_client.add(group.chat, group.owner, who)
 
 
 def _outcome(answer: Body) -> Outcome:
     """Refused for good, or else unknown: what may succeed later may have succeeded already."""
-    if isinstance(answer, Appended):
+    if isinstance(answer, CommitResult):
         return Outcome.OK
     is_final = isinstance(answer, ErrorBody) and not answer.retryable and answer.code != "internal"
     return Outcome.FAILED if is_final else Outcome.UNKNOWN

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
-from tidings_harness.history.events import Kind, Sort
+from tidings_harness.history.events import EntryCategory, EventKind
 from tidings_harness.history.writing import Recorder
 from tidings_sdk.frames.reading import Entry
 
@@ -13,20 +13,20 @@ _OTHER: Final = 1 << 62
 _DIGITS: Final = 16
 
 
-class Seen(NamedTuple):
+class SeenEntry(NamedTuple):
     """An entry, as the history has it."""
 
     sequence: int
     message: int
-    sort: Sort
+    sort: EntryCategory
 
 
-def text_of(message: int, size: int) -> str:
+def entry_text(message: int, size: int) -> str:
     return f"{message:0{_DIGITS}x}".ljust(size, ".")
 
 
 @final
-class Ledger:
+class RunState:
     """`again`: makes the recorder of the next epoch. What is written down of two epochs is two histories."""
 
     def __init__(self, recorder: Recorder, again: Callable[[Recorder], Recorder] | None = None) -> None:
@@ -36,15 +36,15 @@ class Ledger:
         self.heads: dict[str, int] = defaultdict(int)
         self.last_of: dict[tuple[str, str], tuple[int, bool]] = {}
         """By chat and user: the last entry that let him in or took him out, and which of the two it was."""
-        self.given = 0
+        self.delivered = 0
 
-    def entry(self, chat: str, entry: Entry) -> Seen:
+    def entry(self, chat: str, entry: Entry) -> SeenEntry:
         """Called for what a device got, often with what others got before."""
         self.committed(chat, entry.sequence)
         if entry.kind == "message":
-            return Seen(entry.sequence, _number(entry.text), Sort.MESSAGE)
+            return SeenEntry(entry.sequence, _number(entry.text), EntryCategory.MESSAGE)
         self._member(chat, entry)
-        return Seen(entry.sequence, _fingerprint(entry), Sort.OTHER)
+        return SeenEntry(entry.sequence, _fingerprint(entry), EntryCategory.OTHER)
 
     def welcomed(self, epoch: int) -> None:
         """Another epoch than before: the installation was restored, and what is known of its chats is of before."""
@@ -63,14 +63,14 @@ class Ledger:
         return self.heads[chat] if is_in else at
 
     def _member(self, chat: str, entry: Entry) -> None:
-        kind = {"create": Kind.IN, "join": Kind.IN, "leave": Kind.OUT}.get(entry.kind)
+        kind = {"create": EventKind.IN, "join": EventKind.IN, "leave": EventKind.OUT}.get(entry.kind)
         if kind is None:
             return
         number = self.recorder.name
         for user in entry.users:
             self.recorder.member(kind, number(chat), entry.sequence, number(user))
             if entry.sequence >= self.last_of.get((chat, user), (0, False))[0]:
-                self.last_of[chat, user] = (entry.sequence, kind is Kind.IN)
+                self.last_of[chat, user] = (entry.sequence, kind is EventKind.IN)
 
 
 def _number(text: str) -> int:

@@ -12,50 +12,50 @@ from typing import Final, final, override
 
 from picows import WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
 
-from tidings_harness.workload.ledger import Ledger, Seen
-from tidings_harness.workload.site import Site
-from tidings_sdk.codec import decode, encode
+from tidings_harness.workload.ledger import RunState, SeenEntry
+from tidings_harness.workload.site import TargetInstallation
+from tidings_sdk.codec import decode_frame, encode_request
 from tidings_sdk.connection import (
-    Answered,
-    AskedToLeave,
-    Connection,
+    Abandon,
+    Authenticated,
+    BecameLive,
+    ConnectionProtocol,
+    ConnectRefused,
     Effect,
-    GiveUp,
-    LetIn,
-    Pushed,
-    TurnedAway,
-    WentLive,
+    PushReceived,
+    ReconnectRequested,
+    ResponseReceived,
     Write,
 )
-from tidings_sdk.errors import NotAnswered
-from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, History, HistoryPage
+from tidings_sdk.errors import RequestTimeout
+from tidings_sdk.frames.reading import ChatRow, ChatRows, Entries, Entry, EntryPush, GetHistory, HistoryPage
 from tidings_sdk.frames.shape import Body
 from tidings_sdk.frames.watermarks import Ack
 
 _SDK: Final = "tidings-harness/0.1.0"
 _ACK_EVERY_S: Final = 1.0
 _PAUSED_BYTES: Final = 8 * 1024
-_MOST_WAIT_S: Final = 1.0
+_MAX_WAIT_S: Final = 1.0
 _ENTRY: Final = b'{"entry":'
 _CACHED: Final = 512
 
 
 @final
-class Frames:
+class FrameCache:
     """Most pushes come to many devices with the same bytes: each is decoded once for all of them."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: RunState) -> None:
         self._ledger = ledger
         self._recorder = ledger.recorder
-        self._known: dict[bytes, tuple[str, Seen]] = {}
+        self._known: dict[bytes, tuple[str, SeenEntry]] = {}
 
-    def entry(self, data: bytes) -> tuple[str, Seen]:
+    def entry(self, data: bytes) -> tuple[str, SeenEntry]:
         if self._recorder is not self._ledger.recorder:
             self._recorder = self._ledger.recorder
             self._known.clear()
         found = self._known.get(data)
         if found is None:
-            push = decode(data)
+            push = decode_frame(data)
             assert isinstance(push, EntryPush)  # noqa: S101 - it begins like one
             if len(self._known) >= _CACHED:
                 self._known.clear()
@@ -65,7 +65,9 @@ class Frames:
 
 @final
 class LightDevice(WSListener):
-    def __init__(self, site: Site, ledger: Ledger, frames: Frames, user: str, device: str) -> None:
+    def __init__(
+        self, site: TargetInstallation, ledger: RunState, frames: FrameCache, user: str, device: str
+    ) -> None:
         self.user, self.name = user, device
         self.positions: dict[str, int] = {}
         self.is_live = False
@@ -74,7 +76,7 @@ class LightDevice(WSListener):
         self._epoch: int | None = None
         self._enrol()
         self._told_to_wait_s = 0.0
-        self._connection: Connection | None = None
+        self._connection: ConnectionProtocol | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
         self._answers: dict[int, asyncio.Future[Body]] = {}
@@ -122,9 +124,9 @@ class LightDevice(WSListener):
             self._transport.underlying_transport.resume_reading()
 
     async def ask(self, body: Body) -> Body:
-        """Raises `NotAnswered` when the connection goes first."""
+        """Raises `RequestTimeout` when the connection goes first."""
         if self._connection is None or not self._connection.is_let_in:
-            raise NotAnswered("not connected")
+            raise RequestTimeout("not connected")
         number, write = self._connection.ask(body)
         answer: asyncio.Future[Body] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
@@ -144,7 +146,7 @@ class LightDevice(WSListener):
                 if task is None or task.cancelling():
                     raise
             except (OSError, WSError, TimeoutError):
-                wait_s = min(wait_s * 2, _MOST_WAIT_S)
+                wait_s = min(wait_s * 2, _MAX_WAIT_S)
             except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss
                 self._recorder.step(f"{self.user}/{self.name}: {error!r}")
             told_s, self._told_to_wait_s = self._told_to_wait_s, 0.0
@@ -155,7 +157,7 @@ class LightDevice(WSListener):
         self._connection_number = self._recorder.new_connection()
         self.connections += 1
         self._is_asked = False
-        connection = self._connection = Connection(lambda: self.positions, self._now())
+        connection = self._connection = ConnectionProtocol(lambda: self.positions, self._now())
         try:
             await ws_connect(lambda: self, self._site.next_socket(), websocket_handshake_timeout=10)
             if self._transport is None:
@@ -170,14 +172,14 @@ class LightDevice(WSListener):
             self.cut()
             self._transport = None
 
-    async def _live(self, connection: Connection) -> None:
+    async def _live(self, connection: ConnectionProtocol) -> None:
         while not self._gone.is_set():
             try:
                 async with asyncio.timeout(_ACK_EVERY_S):
                     await self._gone.wait()
             except TimeoutError:
                 self._ack()
-                self._do_all(connection.tick(self._now()))
+                self._do_all(connection.on_timer(self._now()))
 
     @override
     def on_ws_connected(self, transport: WSTransport) -> None:
@@ -210,21 +212,21 @@ class LightDevice(WSListener):
             case Write(data):
                 if self._transport:
                     self._transport.send(WSMsgType.TEXT, data)
-            case Answered(number, body):
+            case ResponseReceived(number, body):
                 self._answered(number, body)
-            case LetIn(welcome):
+            case Authenticated(welcome):
                 self._let_in(welcome.epoch)
-            case Pushed(body):
+            case PushReceived(body):
                 self._pushed(body)
-            case WentLive():
+            case BecameLive():
                 self.is_live, self._is_asked = True, False
-            case AskedToLeave(retry_after_ms, spread_ms):
+            case ReconnectRequested(retry_after_ms, spread_ms):
                 wait_ms = retry_after_ms + random.random() * spread_ms  # noqa: S311 - spreads load
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
-            case TurnedAway(error):
+            case ConnectRefused(error):
                 self._told_to_wait_s = (error.retry_after_ms or 0) / 1000
                 self.cut()
-            case GiveUp():
+            case Abandon():
                 self.cut()
 
     def _let_in(self, epoch: int) -> None:
@@ -263,10 +265,10 @@ class LightDevice(WSListener):
         seen = tuple(sorted(self._ledger.entry(chat, entry) for entry in entries))
         self._took(chat, after, up_to, seen)
 
-    def _took(self, chat: str, after: int, up_to: int, entries: tuple[Seen, ...]) -> None:
+    def _took(self, chat: str, after: int, up_to: int, entries: tuple[SeenEntry, ...]) -> None:
         number = self._recorder.name(chat)
         for sequence, message, sort in entries:
-            self._recorder.given(
+            self._recorder.delivered(
                 self._number,
                 number,
                 self._connection_number,
@@ -275,7 +277,7 @@ class LightDevice(WSListener):
                 sort=sort,
                 is_asked=self._is_asked,
             )
-        self._ledger.given += len(entries)
+        self._ledger.delivered += len(entries)
         position = self.positions.setdefault(chat, 0)
         if after > position:
             self._fill(chat)
@@ -291,11 +293,11 @@ class LightDevice(WSListener):
     async def _filled(self, chat: str) -> None:
         try:
             while True:
-                answer = await self.ask(History(chat=chat, after=self.positions[chat], limit=200))
+                answer = await self.ask(GetHistory(chat=chat, after=self.positions[chat], limit=200))
                 if not isinstance(answer, HistoryPage) or answer.up_to <= self.positions[chat]:
                     return
                 self._asked_for(chat, answer)
-        except (NotAnswered, TimeoutError):
+        except (RequestTimeout, TimeoutError):
             return  # the next connection brings its position along
 
     def _asked_for(self, chat: str, page: HistoryPage) -> None:
@@ -307,13 +309,13 @@ class LightDevice(WSListener):
     def _ack(self) -> None:
         unacked, self._unacked = self._unacked, {}
         if unacked and self._connection and self._connection.is_let_in and self._transport:
-            self._transport.send(WSMsgType.TEXT, encode(Ack(delivered=unacked)))
+            self._transport.send(WSMsgType.TEXT, encode_request(Ack(delivered=unacked)))
 
     def _fail_all(self) -> None:
         answers, self._answers = self._answers, {}
         for answer in answers.values():
             if not answer.done():
-                answer.set_exception(NotAnswered("The connection went away."))
+                answer.set_exception(RequestTimeout("The connection went away."))
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

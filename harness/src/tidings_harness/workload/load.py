@@ -11,18 +11,18 @@ from typing import Final, Self, final
 from tidings_harness.checking.check import check_all
 from tidings_harness.checking.verdict import Verdict
 from tidings_harness.history.epochs import Epochs
-from tidings_harness.workload.deeds import Deeds, Group
-from tidings_harness.workload.ledger import Ledger
-from tidings_harness.workload.light import Frames, LightDevice
+from tidings_harness.workload.deeds import Group, UserActions
+from tidings_harness.workload.ledger import RunState
+from tidings_harness.workload.light import FrameCache, LightDevice
 from tidings_harness.workload.scenario import Scenario
-from tidings_harness.workload.site import Rest, Site
-from tidings_harness.workload.speaker import Speaker
+from tidings_harness.workload.site import RestClient, TargetInstallation
+from tidings_harness.workload.speaker import SdkDevice
 
 _POLL_S: Final = 0.05
 _STILL_S: Final = 1.0
-_AT_ONCE: Final = 64
-_LIVE_WITHIN_S: Final = 180.0
-_GO_ON_WITHIN_S: Final = 180.0
+_MAX_CONCURRENT: Final = 64
+_LIVE_TIMEOUT_S: Final = 180.0
+_RESUME_TIMEOUT_S: Final = 180.0
 
 type Among = Callable[[str, str], bool]
 """Whether a chat's member is asked about: by the chat and the user."""
@@ -34,17 +34,19 @@ def _everybody(chat: str, user: str) -> bool:
 
 
 @final
-class Load:
+class HarnessRun:
     """`async with` it: everybody is live when it begins. `finish` says what the history says."""
 
-    def __init__(self, site: Site, scenario: Scenario, directory: Path, *, writer: int = 1) -> None:
+    def __init__(
+        self, site: TargetInstallation, scenario: Scenario, directory: Path, *, writer: int = 1
+    ) -> None:
         self._scenario, self._directory = scenario, directory
         self.site = site
         self._epochs = Epochs(directory, writer)
-        self.ledger = Ledger(self._epochs.first, self._epochs.following)
-        self._frames = Frames(self.ledger)
-        self._rest = Rest(site)
-        self._deeds = Deeds(scenario=scenario, ledger=self.ledger, rest=self._rest)
+        self.ledger = RunState(self._epochs.first, self._epochs.following)
+        self._frames = FrameCache(self.ledger)
+        self._rest_client = RestClient(site)
+        self._deeds = UserActions(scenario=scenario, ledger=self.ledger, rest_client=self._rest_client)
         self._loops: list[asyncio.Future[None]] = []
         self._mark = uuid.uuid4().hex[:6]
         self.groups: list[Group] = []
@@ -53,28 +55,28 @@ class Load:
         wanted = self._scenario
         for _ in range(wanted.groups):
             self.groups.append(await self._found(wanted.members, wanted.devices))
-        if wanted.crowd:
-            self.groups.append(await self._found(wanted.crowd, devices=1))
+        if wanted.large_chat_members:
+            self.groups.append(await self._found(wanted.large_chat_members, devices=1))
         await self._live()
         self.talk()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.hush()
-        for device in (*self.light_devices(), *self.strangers()):
+        for device in (*self.light_devices(), *self.unknown_users()):
             await device.stop()
         for speaker in self.speakers():
             await speaker.stop()
-        await self._rest.close()
+        await self._rest_client.close()
         self._epochs.close()
 
     def light_devices(self) -> Iterator[LightDevice]:
         return (device for group in self.groups for device in group.devices)
 
-    def speakers(self) -> Iterator[Speaker]:
+    def speakers(self) -> Iterator[SdkDevice]:
         return (speaker for group in self.groups for speaker in group.speakers)
 
-    def strangers(self) -> Iterator[LightDevice]:
+    def unknown_users(self) -> Iterator[LightDevice]:
         return (group.stranger for group in self.groups if group.stranger)
 
     def step(self, what: str) -> None:
@@ -108,18 +110,18 @@ class Load:
             for chat, each in self._lacking(heads, among)
         ]
 
-    async def sent_more(self, count: int, within_s: float = _GO_ON_WITHIN_S) -> None:
+    async def sent_more(self, count: int, within_s: float = _RESUME_TIMEOUT_S) -> None:
         """Until so many more entries were committed, over all chats; `TimeoutError` if people can't go on."""
         goal = sum(self.ledger.heads.values()) + count
         if await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s) == inf:
             raise TimeoutError(f"Not even {count} more entries were committed in {within_s} s.")
 
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
-        """`settle`, and what the history says then."""
-        await self.settle(quiet_within_s)
+        """`wait_until_idle`, and what the history says then."""
+        await self.wait_until_idle(quiet_within_s)
         return await asyncio.to_thread(lambda: check_all(self._directory))
 
-    async def settle(self, quiet_within_s: float) -> None:
+    async def wait_until_idle(self, quiet_within_s: float) -> None:
         """Nobody says anything new; what is under way arrives; then what is missing is lost."""
         await self.hush()
         await self._until(self._is_settled, quiet_within_s)
@@ -135,14 +137,16 @@ class Load:
         """A group of so many, with so many light devices each."""
         wanted, mark = self._scenario, f"h{self._mark}-{len(self.groups)}"
         members = [f"{mark}-{who}" for who in range(size)]
-        chat = await self._rest.group(members[0], members[1:])
+        chat = await self._rest_client.group(members[0], members[1:])
         return Group(
             chat=chat,
             owner=members[0],
             members=members,
-            speakers=[Speaker(self.site, self.ledger, u, "sdk", [chat]) for u in members[: wanted.speakers]],
+            speakers=[
+                SdkDevice(self.site, self.ledger, u, "sdk", [chat]) for u in members[: wanted.speakers]
+            ],
             devices=[self._light(user, f"light-{each}") for user in members for each in range(devices)],
-            stranger=self._light(f"{mark}-stranger", "light") if wanted.strangers else None,
+            stranger=self._light(f"{mark}-stranger", "light") if wanted.unknown_users else None,
         )
 
     def _light(self, user: str, device: str) -> LightDevice:
@@ -151,13 +155,13 @@ class Load:
     async def _live(self) -> None:
         for speaker in self.speakers():
             await speaker.start()
-        for stranger in self.strangers():
+        for stranger in self.unknown_users():
             stranger.start({})
         for group in self.groups:
-            for some in range(0, len(group.devices), _AT_ONCE):
-                await self._start(group.devices[some : some + _AT_ONCE], group.chat)
+            for some in range(0, len(group.devices), _MAX_CONCURRENT):
+                await self._start(group.devices[some : some + _MAX_CONCURRENT], group.chat)
         if (
-            await self._until(lambda: all(speaker.is_live for speaker in self.speakers()), _LIVE_WITHIN_S)
+            await self._until(lambda: all(speaker.is_live for speaker in self.speakers()), _LIVE_TIMEOUT_S)
             == inf
         ):
             raise TimeoutError("Not everybody came to be connected in time.")
@@ -165,12 +169,12 @@ class Load:
     async def _start(self, devices: list[LightDevice], chat: str) -> None:
         for device in devices:
             device.start({chat: 0})
-        if await self._until(lambda: all(device.is_live for device in devices), _LIVE_WITHIN_S) == inf:
+        if await self._until(lambda: all(device.is_live for device in devices), _LIVE_TIMEOUT_S) == inf:
             raise TimeoutError("Not everybody came to be connected in time.")
 
     def _lacking(
         self, wanted: Mapping[str, int], among: Among
-    ) -> Iterator[tuple[str, LightDevice | Speaker]]:
+    ) -> Iterator[tuple[str, LightDevice | SdkDevice]]:
         """Yield the devices that do not hold a chat up to where it is wanted, or as far as their user may see it."""
         for group in self.groups:
             chat = group.chat
@@ -186,8 +190,10 @@ class Load:
 
     async def _last_rows(self) -> None:
         users = [user for group in self.groups for user in group.members]
-        for some in range(0, len(users), _AT_ONCE):
-            await asyncio.gather(*(self._deeds.list_rows(user) for user in users[some : some + _AT_ONCE]))
+        for some in range(0, len(users), _MAX_CONCURRENT):
+            await asyncio.gather(
+                *(self._deeds.list_rows(user) for user in users[some : some + _MAX_CONCURRENT])
+            )
 
     async def _until(self, holds: Callable[[], bool], within_s: float) -> float:
         began = time.monotonic()

@@ -9,26 +9,26 @@ from typing import Final
 class Scenario:
     """`rate`: sends a second in each group. `speakers`: of its members, those who are on the SDK's own client.
 
-    `crowd`: members of one group more, with one device each; over 100 of them make a large chat, which is delivered in
+    `large_chat_members`: members of one group more, with one device each; over 100 of them make a large chat, which is delivered in
     another way. `churns`: a member is removed and comes back, again and again. `stutters`: sends that are repeated though they were
-    answered. `strangers`: somebody who is not a member tries to send. `reads`: marks, sometimes older than the last.
+    answered. `unknown_users`: somebody who is not a member tries to send. `reads`: marks, sometimes older than the last.
     """
 
     groups: int = 4
     members: int = 50
     devices: int = 2
-    crowd: int = 0
+    large_chat_members: int = 0
     speakers: int = 2
     rate: float = 5.0
     text_bytes: int = 60
     churns: bool = True
     stutters: bool = True
-    strangers: bool = True
+    unknown_users: bool = True
     reads: bool = True
 
     @property
     def light_devices(self) -> int:
-        return self.groups * self.members * self.devices + self.crowd
+        return self.groups * self.members * self.devices + self.large_chat_members
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {

@@ -15,12 +15,12 @@ _LIFE_S: Final = 6 * 3_600
 _PAGE: Final = 100
 
 
-class NotTried(Exception):  # noqa: N818 - what happened, as the SDK's errors are named
+class SetupFailed(Exception):  # noqa: N818 - what happened, as the SDK's errors are named
     """The installation refused what a run begins with, and said why."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Site:
+class TargetInstallation:
     """`sockets`: of the gateways, or of what stands before them; may change while a run goes on.
 
     `steady_socket`: one that stays, for clients that are told an address once.
@@ -57,7 +57,7 @@ def signer(tenant: str, private_jwk: Mapping[str, Any], audience: str = "tidings
     return token
 
 
-class Listed(NamedTuple):
+class ChatListItem(NamedTuple):
     """What a user's chat list says of one chat."""
 
     chat: str
@@ -66,10 +66,10 @@ class Listed(NamedTuple):
 
 
 @final
-class Rest:
+class RestClient:
     """Repeats what may be repeated: an operator's installation is busy, ours is being broken."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: TargetInstallation) -> None:
         self._site = site
         limits = httpx.Limits(max_connections=20, max_keepalive_connections=10)
         self._http = httpx.AsyncClient(timeout=30, limits=limits, trust_env=False)
@@ -95,13 +95,13 @@ class Rest:
     async def remove(self, chat: str, owner: str, user: str) -> None:
         await self._ask("DELETE", f"/v1/chats/{chat}/members/{user}", owner)
 
-    async def chats(self, user: str) -> list[Listed]:
-        found: list[Listed] = []
+    async def chats(self, user: str) -> list[ChatListItem]:
+        found: list[ChatListItem] = []
         cursor: str | None = None
         while True:
             query = f"/v1/chats?limit={_PAGE}" + (f"&cursor={cursor}" if cursor else "")
             page = await self._ask("GET", query, user)
-            found += [Listed(row["id"], row["read_sequence"], row["unread"]) for row in page["chats"]]
+            found += [ChatListItem(row["id"], row["read_sequence"], row["unread"]) for row in page["chats"]]
             cursor = page.get("cursor")
             if cursor is None:
                 return found

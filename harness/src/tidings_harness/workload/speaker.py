@@ -7,29 +7,40 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final, final
 
-from tidings_harness.history.events import Kind, Outcome
+from tidings_harness.history.events import EventKind, Outcome
 from tidings_harness.history.writing import Recorder
-from tidings_harness.workload.ledger import Ledger, Seen, text_of
-from tidings_harness.workload.site import Site
-from tidings_sdk import Client, MemoryStore, NotAnswered, NotSent, Patience, Refused, Stopped, TidingsError
+from tidings_harness.workload.ledger import RunState, SeenEntry, entry_text
+from tidings_harness.workload.site import TargetInstallation
+from tidings_sdk import (
+    Client,
+    ClientStopped,
+    MemoryStore,
+    RequestRefused,
+    RequestTimeout,
+    SendFailed,
+    TidingsError,
+    Timeouts,
+)
 from tidings_sdk.connection import State
-from tidings_sdk.events import LOG_EVENTS, Restored
+from tidings_sdk.events import LOG_EVENTS, InstallationRestored
 from tidings_sdk.frames.reading import Entry
 
-_PATIENCE: Final = Patience(backoff_first_s=0.05, backoff_longest_s=1.0)
+_TIMEOUTS: Final = Timeouts(backoff_first_s=0.05, backoff_longest_s=1.0)
 _MAX_EVENTS: Final = 10_000
 _NOT_FINAL: Final = frozenset({"internal", "outcome_unknown"})
 
 
 @final
-class Speaker:
-    def __init__(self, site: Site, ledger: Ledger, user: str, device: str, chats: Iterable[str] = ()) -> None:
+class SdkDevice:
+    def __init__(
+        self, site: TargetInstallation, ledger: RunState, user: str, device: str, chats: Iterable[str] = ()
+    ) -> None:
         self.user, self.name = user, device
         self._ledger = ledger
         self._enrol()
         self.positions: dict[str, int] = dict.fromkeys(chats, 0)
         store = MemoryStore()
-        store.keep_positions(self.positions)
+        store.save_positions(self.positions)
 
         async def token() -> str:
             return site.token(user)
@@ -40,7 +51,7 @@ class Speaker:
             store=store,
             device=device,
             proxy=None,
-            patience=_PATIENCE,
+            patience=_TIMEOUTS,
             max_events=_MAX_EVENTS,
         )
         self._reading: asyncio.Task[None] | None = None
@@ -80,19 +91,21 @@ class Speaker:
     async def send(self, chat: str, size: int) -> Outcome:
         """On record before it is issued; answered for good, or unknown."""
         message = self._recorder.new_message()
-        self._recorder.begin(Kind.SEND, device=self.number, chat=self._recorder.name(chat), message=message)
+        self._recorder.begin(
+            EventKind.SEND, device=self.number, chat=self._recorder.name(chat), message=message
+        )
         sequence, outcome = 0, Outcome.UNKNOWN
         try:
-            sent = await self._client.chat(chat).send(text_of(message, size))
+            sent = await self._client.chat(chat).send(entry_text(message, size))
             sequence, outcome = sent.sequence, Outcome.OK
             self._ledger.committed(chat, sequence)
-        except NotSent as refusal:
+        except SendFailed as refusal:
             outcome = Outcome.UNKNOWN if refusal.code in _NOT_FINAL else Outcome.FAILED
         except TidingsError:
             outcome = Outcome.UNKNOWN
         number = self._recorder.name(chat)
         self._recorder.end(
-            Kind.SENT, outcome, device=self.number, chat=number, message=message, sequence=sequence
+            EventKind.SENT, outcome, device=self.number, chat=number, message=message, sequence=sequence
         )
         return outcome
 
@@ -100,26 +113,26 @@ class Speaker:
         recorder = self._recorder
         operation, number = recorder.new_message(), recorder.name(chat)
         fields = {"device": self.number, "chat": number, "message": operation, "sequence": sequence}
-        recorder.begin(Kind.READ, **fields)
+        recorder.begin(EventKind.READ, **fields)
         outcome = Outcome.UNKNOWN
         try:
             await self._client.chat(chat).read(sequence)
             outcome = Outcome.OK
-        except Refused:
+        except RequestRefused:
             outcome = Outcome.FAILED
         except TidingsError:
             outcome = Outcome.UNKNOWN
-        recorder.end(Kind.READ_DONE, outcome, **fields)
+        recorder.end(EventKind.READ_DONE, outcome, **fields)
 
     async def _read(self) -> None:
         try:
             async for event in self._client.events():
-                if isinstance(event, Restored):
+                if isinstance(event, InstallationRestored):
                     self._restored(event.epoch)
                 elif isinstance(event, LOG_EVENTS):
                     self._scroll_to(event.chat, event.entry.sequence)
                     self._took(event.chat, self._ledger.entry(event.chat, event.entry))
-        except Stopped:
+        except ClientStopped:
             return  # told by what is missing in the end
 
     def _restored(self, epoch: int) -> None:
@@ -140,21 +153,21 @@ class Speaker:
         while before > 1:
             try:
                 page = await self._client.chat(chat).history(before=before, limit=200)
-            except NotAnswered:
+            except RequestTimeout:
                 continue
             found += page.entries
             before = page.after + 1
         number = recorder.name(chat)
         for entry in reversed(found):
             sequence, message, sort = self._ledger.entry(chat, entry)
-            recorder.given(self.number, number, connection, sequence, message, sort=sort, is_asked=True)
+            recorder.delivered(self.number, number, connection, sequence, message, sort=sort, is_asked=True)
         recorder.flush()
 
-    def _took(self, chat: str, seen: Seen) -> None:
+    def _took(self, chat: str, seen: SeenEntry) -> None:
         sequence, message, sort = seen
         self.positions[chat] = max(sequence, self.positions.get(chat, 0))
-        self._ledger.given += 1
-        self._recorder.given(
+        self._ledger.delivered += 1
+        self._recorder.delivered(
             self.number,
             self._recorder.name(chat),
             self._connection_number,

@@ -61,7 +61,7 @@ class Resumed(Body, frozen=True, kw_only=True):
     has_more: bool = False
 
 
-class ResumeAgain(Body, frozen=True, kw_only=True):
+class ResumeRequired(Body, frozen=True, kw_only=True):
     """Pushes may have been missed: send `resume` with the positions as they are now."""
 
 

@@ -7,40 +7,40 @@ from msgspec import Meta, field
 from tidings_sdk.fields import Data, Position
 from tidings_sdk.frames.shape import Body
 
-InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
-NoticeName = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)")]
-PageEnd = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)")]
-CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
-NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
+InboxId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
+NotificationId = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)")]
+PageCursorText = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)")]
+CategoryId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
+NotificationMark = Literal["read", "unread", "archived", "restored", "seen"]
 
 
-class Counts(Body, frozen=True, kw_only=True):
+class GetCounts(Body, frozen=True, kw_only=True):
     """What is unread in an inbox. `at_least`: with the broadcasts up to there, of which the device was told."""
 
-    inbox: InboxName
+    inbox: InboxId
     at_least: Position = 0
 
 
-class Notices(Body, frozen=True, kw_only=True):
+class ListNotifications(Body, frozen=True, kw_only=True):
     """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
 
-    inbox: InboxName
+    inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    below: PageEnd | None = None
-    category: CategoryName | None = None
+    below: PageCursorText | None = None
+    category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
     at_least: Position = 0
 
 
-class MarkNotices(Body, frozen=True, kw_only=True):
+class MarkNotifications(Body, frozen=True, kw_only=True):
     """`read` without `ids`: all up to `before` (none: now), of all or of one category. `seen`: he has looked."""
 
-    inbox: InboxName
-    to: NoticeMark
-    ids: Annotated[tuple[NoticeName, ...], Meta(max_length=100)] = ()
+    inbox: InboxId
+    to: NotificationMark
+    ids: Annotated[tuple[NotificationId, ...], Meta(max_length=100)] = ()
     before: Annotated[int, Meta(ge=0)] | None = None
-    category: CategoryName | None = None
+    category: CategoryId | None = None
     at_least: Position = 0
 
 
@@ -61,7 +61,7 @@ class InboxCounts(Body, frozen=True, kw_only=True):
     broadcasts_up_to: int = 0
 
 
-class Notice(Body, frozen=True, kw_only=True):
+class Notification(Body, frozen=True, kw_only=True):
     """One notice as the user has it. `version` above 1: it was amended."""
 
     id: str
@@ -79,28 +79,28 @@ class Notice(Body, frozen=True, kw_only=True):
     version: int = 1
 
 
-class NoticePage(Body, frozen=True, kw_only=True):
+class NotificationPage(Body, frozen=True, kw_only=True):
     """May be short, or empty, though there is a `below`: a filter found little so far."""
 
-    notices: tuple[Notice, ...]
+    notices: tuple[Notification, ...]
     counts: InboxCounts
     below: str | None = None
 
 
-class InboxNews(Body, frozen=True, kw_only=True):
+class InboxUpdate(Body, frozen=True, kw_only=True):
     """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
 
     `has_more`: more happened than is told; list again. What was missed while away is not told later.
     """
 
     counts: InboxCounts
-    added: tuple[Notice, ...] = ()
-    amended: tuple[Notice, ...] = ()
+    added: tuple[Notification, ...] = ()
+    amended: tuple[Notification, ...] = ()
     gone: tuple[str, ...] = ()
     has_more: bool = False
 
 
-class BroadcastNews(Body, frozen=True, kw_only=True):
+class BroadcastUpdate(Body, frozen=True, kw_only=True):
     """Broadcasts came, were amended, or are gone (redacted). Without counts: ask, `at_least` these, when you need them.
 
     Told within some seconds, to each user at a moment of his own. What he did with one is not told here: `is_read`,
@@ -109,7 +109,7 @@ class BroadcastNews(Body, frozen=True, kw_only=True):
 
     inbox: str
     up_to: int
-    added: tuple[Notice, ...] = ()
-    amended: tuple[Notice, ...] = ()
+    added: tuple[Notification, ...] = ()
+    amended: tuple[Notification, ...] = ()
     gone: tuple[str, ...] = ()
     has_more: bool = False

@@ -6,7 +6,7 @@ from tidings_sdk.fields import Name, PageSize, Position, Sequence
 from tidings_sdk.frames.shape import Body
 
 
-class History(Body, frozen=True, kw_only=True):
+class GetHistory(Body, frozen=True, kw_only=True):
     """What the user may see of a chat. One of `before`, `after`, `around`; none: the newest."""
 
     chat: Name
@@ -24,7 +24,7 @@ class Reaction(Body, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
 
 
-class Changed(Body, frozen=True, kw_only=True):
+class MessageState(Body, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
     state: str = "there"
@@ -66,7 +66,7 @@ class Entry(Body, frozen=True, kw_only=True):
     role: str | None = None
     users: tuple[str, ...] = ()
     member_count: int | None = None
-    changed: Changed | None = None
+    changed: MessageState | None = None
 
 
 class EntryPush(Entry, frozen=True, kw_only=True):

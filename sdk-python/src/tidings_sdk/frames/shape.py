@@ -7,7 +7,7 @@ class Body(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Either way. What has its default is not sent; what is not known here is ignored."""
 
 
-class Done(Body, frozen=True, kw_only=True):
+class Ok(Body, frozen=True, kw_only=True):
     """The answer that says nothing but yes."""
 
 

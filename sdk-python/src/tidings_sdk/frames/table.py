@@ -4,29 +4,29 @@ from collections.abc import Mapping
 from typing import Final
 
 from tidings_sdk.frames import connecting, notices, reading, signs, watermarks, writing
-from tidings_sdk.frames.shape import Body, Done, ErrorBody
+from tidings_sdk.frames.shape import Body, ErrorBody, Ok
 
 PROTOCOL: Final = 1
 
 REQUESTS: Final[Mapping[str, tuple[type[Body], type[Body]]]] = {
     "connect": (connecting.Connect, connecting.Welcome),
     "resume": (connecting.Resume, connecting.Resumed),
-    "send": (writing.Send, writing.Appended),
-    "edit": (writing.Edit, writing.Appended),
-    "redact": (writing.Redact, writing.Appended),
-    "react": (writing.React, writing.Appended),
-    "history": (reading.History, reading.HistoryPage),
-    "ack": (watermarks.Ack, Done),
-    "read": (watermarks.Read, Done),
-    "counts": (notices.Counts, notices.InboxCounts),
-    "notices": (notices.Notices, notices.NoticePage),
-    "mark": (notices.MarkNotices, notices.InboxCounts),
-    "typing": (signs.Typing, Done),
-    "presence": (signs.Presence, Done),
-    "subscribe": (signs.Subscribe, Done),
-    "unsubscribe": (signs.Unsubscribe, Done),
-    "ping": (signs.Ping, Done),
-    "pong": (signs.Pong, Done),
+    "send": (writing.Send, writing.CommitResult),
+    "edit": (writing.Edit, writing.CommitResult),
+    "redact": (writing.Redact, writing.CommitResult),
+    "react": (writing.React, writing.CommitResult),
+    "history": (reading.GetHistory, reading.HistoryPage),
+    "ack": (watermarks.Ack, Ok),
+    "read": (watermarks.Read, Ok),
+    "counts": (notices.GetCounts, notices.InboxCounts),
+    "notices": (notices.ListNotifications, notices.NotificationPage),
+    "mark": (notices.MarkNotifications, notices.InboxCounts),
+    "typing": (signs.Typing, Ok),
+    "presence": (signs.Presence, Ok),
+    "subscribe": (signs.Subscribe, Ok),
+    "unsubscribe": (signs.Unsubscribe, Ok),
+    "ping": (signs.Ping, Ok),
+    "pong": (signs.Pong, Ok),
 }
 
 PUSHES: Final[Mapping[str, type[Body]]] = {
@@ -35,9 +35,9 @@ PUSHES: Final[Mapping[str, type[Body]]] = {
     "chat": reading.ChatRow,
     "chats": reading.ChatRows,
     "resumed": connecting.Resumed,
-    "resume": connecting.ResumeAgain,
-    "inbox": notices.InboxNews,
-    "broadcast": notices.BroadcastNews,
+    "resume": connecting.ResumeRequired,
+    "inbox": notices.InboxUpdate,
+    "broadcast": notices.BroadcastUpdate,
     "receipts": watermarks.Receipts,
     "typing": signs.TypingPush,
     "presence": signs.PresencePush,

@@ -17,7 +17,7 @@ class Read(Body, frozen=True, kw_only=True):
     sequence: Sequence
 
 
-class Got(Body, frozen=True, kw_only=True):
+class MemberWatermarks(Body, frozen=True, kw_only=True):
     """How far a member got; what is left out is not told of. `since`: the entry that let him in last."""
 
     user: str
@@ -33,5 +33,5 @@ class Receipts(Body, frozen=True, kw_only=True):
     """
 
     chat: str
-    members: tuple[Got, ...]
+    members: tuple[MemberWatermarks, ...]
     is_all: bool = False

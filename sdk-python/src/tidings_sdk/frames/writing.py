@@ -15,7 +15,7 @@ from tidings_sdk.fields import (
 from tidings_sdk.frames.shape import Body
 
 
-class Keyed(Body, frozen=True, kw_only=True):
+class IdempotentRequest(Body, frozen=True, kw_only=True):
     """`client_message_id` and `after` are the same in every try: that is what makes a repeat a repeat."""
 
     chat: Name
@@ -23,7 +23,7 @@ class Keyed(Body, frozen=True, kw_only=True):
     after: Position | None = None
 
 
-class Send(Keyed, frozen=True, kw_only=True):
+class Send(IdempotentRequest, frozen=True, kw_only=True):
     """A message: a text or data, or both; 4 KB in all."""
 
     text: Text = ""
@@ -34,7 +34,7 @@ class Send(Keyed, frozen=True, kw_only=True):
     ttl_seconds: TtlSeconds | None = None
 
 
-class Edit(Keyed, frozen=True, kw_only=True):
+class Edit(IdempotentRequest, frozen=True, kw_only=True):
     """The message at `sequence` gets this content instead."""
 
     sequence: Sequence
@@ -44,13 +44,13 @@ class Edit(Keyed, frozen=True, kw_only=True):
     mentions: Mentions = ()
 
 
-class Redact(Keyed, frozen=True, kw_only=True):
+class Redact(IdempotentRequest, frozen=True, kw_only=True):
     """The message at `sequence` is emptied, for good."""
 
     sequence: Sequence
 
 
-class React(Keyed, frozen=True, kw_only=True):
+class React(IdempotentRequest, frozen=True, kw_only=True):
     """A reaction to the message at `sequence`; `is_removed` takes an earlier one back."""
 
     sequence: Sequence
@@ -58,7 +58,7 @@ class React(Keyed, frozen=True, kw_only=True):
     is_removed: bool = False
 
 
-class Appended(Body, frozen=True, kw_only=True):
+class CommitResult(Body, frozen=True, kw_only=True):
     """Committed, at this sequence. The same for every try."""
 
     sequence: int

@@ -9,8 +9,8 @@ import msgspec
 from tidings_sdk.errors import StoreInUse
 from tidings_sdk.frames.reading import ChatRow
 from tidings_sdk.frames.table import NAME_OF, REQUESTS
-from tidings_sdk.outbox import Row
-from tidings_sdk.stores.port import Kept, Owner
+from tidings_sdk.outbox import OutboxEntry
+from tidings_sdk.stores.port import StoredState, StoreOwner
 
 # A lost `after` would make a second message of a repeat, so every commit waits for the disk.
 _SCHEMA: Final = """
@@ -41,19 +41,19 @@ class FileStore:
             self._file.close()
             raise StoreInUse(f"{path} can't be taken: {error}") from error
 
-    def load(self) -> Kept:
+    def load(self) -> StoredState:
         owner = self._file.execute("SELECT user, device, epoch FROM owner").fetchone()
         rows = self._file.execute("SELECT kind, request, epoch FROM outbox ORDER BY number")
         positions = self._file.execute("SELECT chat, position FROM positions")
         chats = self._file.execute("SELECT row FROM chats")
-        return Kept(
-            Owner(*owner) if owner else None,
+        return StoredState(
+            StoreOwner(*owner) if owner else None,
             [_row(kind, request, epoch) for kind, request, epoch in rows],
             dict(positions),
             [msgspec.json.decode(row, type=ChatRow) for (row,) in chats],
         )
 
-    def own(self, owner: Owner) -> None:
+    def own(self, owner: StoreOwner) -> None:
         with self._file:
             self._file.execute("BEGIN")
             for of_an_epoch in ("positions", "chats"):
@@ -63,13 +63,13 @@ class FileStore:
                 "INSERT OR REPLACE INTO owner VALUES (1, ?, ?, ?)", (owner.user, owner.device, owner.epoch)
             )
 
-    def add(self, row: Row) -> None:
+    def add(self, row: OutboxEntry) -> None:
         self._file.execute(
             "INSERT INTO outbox (chat, key, kind, request, epoch) VALUES (?, ?, ?, ?, ?)",
             (row.chat, row.key, NAME_OF[type(row.request)], msgspec.json.encode(row.request), row.epoch),
         )
 
-    def change(self, row: Row) -> None:
+    def change(self, row: OutboxEntry) -> None:
         self._file.execute(
             "UPDATE outbox SET request = ?, epoch = ? WHERE chat = ? AND key = ?",
             (msgspec.json.encode(row.request), row.epoch, row.chat, row.key),
@@ -78,12 +78,12 @@ class FileStore:
     def drop(self, chat: str, key: str) -> None:
         self._file.execute("DELETE FROM outbox WHERE chat = ? AND key = ?", (chat, key))
 
-    def keep_positions(self, positions: dict[str, int]) -> None:
+    def save_positions(self, positions: dict[str, int]) -> None:
         with self._file:
             self._file.execute("BEGIN")
             self._file.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", positions.items())
 
-    def keep_chats(self, changed: dict[str, ChatRow | None]) -> None:
+    def save_chats(self, changed: dict[str, ChatRow | None]) -> None:
         there = [(chat, msgspec.json.encode(row)) for chat, row in changed.items() if row is not None]
         gone = [(chat,) for chat, row in changed.items() if row is None]
         with self._file:
@@ -95,5 +95,5 @@ class FileStore:
         self._file.close()
 
 
-def _row(kind: str, request: bytes, epoch: int | None) -> Row:
-    return Row(msgspec.json.decode(request, type=REQUESTS[kind][0]), epoch)  # type: ignore[arg-type]  # by its kind
+def _row(kind: str, request: bytes, epoch: int | None) -> OutboxEntry:
+    return OutboxEntry(msgspec.json.decode(request, type=REQUESTS[kind][0]), epoch)  # type: ignore[arg-type]  # by its kind

@@ -3,8 +3,8 @@
 from typing import final
 
 from tidings_sdk.frames.reading import ChatRow
-from tidings_sdk.outbox import Row
-from tidings_sdk.stores.port import Kept, Owner
+from tidings_sdk.outbox import OutboxEntry
+from tidings_sdk.stores.port import StoredState, StoreOwner
 
 
 @final
@@ -12,33 +12,35 @@ class MemoryStore:
     """Kept over clients, if the same object is given to the next one."""
 
     def __init__(self) -> None:
-        self._owner: Owner | None = None
-        self._rows: dict[tuple[str, str], Row] = {}
+        self._owner: StoreOwner | None = None
+        self._rows: dict[tuple[str, str], OutboxEntry] = {}
         self._positions: dict[str, int] = {}
         self._chats: dict[str, ChatRow] = {}
 
-    def load(self) -> Kept:
-        return Kept(self._owner, list(self._rows.values()), dict(self._positions), list(self._chats.values()))
+    def load(self) -> StoredState:
+        return StoredState(
+            self._owner, list(self._rows.values()), dict(self._positions), list(self._chats.values())
+        )
 
-    def own(self, owner: Owner) -> None:
+    def own(self, owner: StoreOwner) -> None:
         if self._owner is not None and self._owner.epoch != owner.epoch:
             self._positions.clear()
             self._chats.clear()
         self._owner = owner
 
-    def add(self, row: Row) -> None:
+    def add(self, row: OutboxEntry) -> None:
         self._rows[row.chat, row.key] = row
 
-    def change(self, row: Row) -> None:
+    def change(self, row: OutboxEntry) -> None:
         self._rows[row.chat, row.key] = row
 
     def drop(self, chat: str, key: str) -> None:
         self._rows.pop((chat, key), None)
 
-    def keep_positions(self, positions: dict[str, int]) -> None:
+    def save_positions(self, positions: dict[str, int]) -> None:
         self._positions.update(positions)
 
-    def keep_chats(self, changed: dict[str, ChatRow | None]) -> None:
+    def save_chats(self, changed: dict[str, ChatRow | None]) -> None:
         self._chats.update({chat: row for chat, row in changed.items() if row is not None})
         for chat in [chat for chat, row in changed.items() if row is None]:
             self._chats.pop(chat, None)

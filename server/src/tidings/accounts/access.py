@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from tidings.accounts.model import Principal, SessionId
 from tidings.accounts.ports import SigningKeys
-from tidings.accounts.refusals import refused_for
+from tidings.accounts.refusals import rejected_for
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -24,7 +24,7 @@ from tidings.kernel.ids import DeviceId, TenantId, UserId
 ISSUER = "tidings"
 TYPE = "at+jwt"
 ALGORITHM = "HS256"
-MAX_TOKEN_CHARS = 2048
+MAX_ACCESS_TOKEN_CHARS = 2048
 _SKEW_S = 5
 """How far the clock of the process that minted it may be ahead."""
 
@@ -49,7 +49,7 @@ _KID = re.compile(r"([a-zA-Z0-9.-][a-zA-Z0-9._-]{0,31})/([1-9][0-9]{0,9})")
 _read_header = msgspec.json.Decoder(_Header).decode
 
 
-class Access:
+class AccessTokenService:
     def __init__(self, keys: SigningKeys, clock: Clock, life_s: float) -> None:
         self._keys = keys
         self._clock = clock
@@ -59,7 +59,7 @@ class Access:
         """For a user with a session. `kid` names the tenant, because a version alone is another key elsewhere."""
         if principal.user is None or principal.device is None or principal.session is None:
             raise ValueError("an access token is for the session of a user's device")
-        version, key = await self._keys.to_sign(principal.tenant)
+        version, key = await self._keys.signing_key(principal.tenant)
         now_s = self._clock.now_ms() // 1000
         claims = {
             "iss": ISSUER,
@@ -78,14 +78,14 @@ class Access:
         tenant, version = _signer(token)
         key = await self._keys.to_verify(tenant, version)
         if key is None:
-            raise refused_for("unknown signing key of an access token", subject=f"{tenant}/{version}")
+            raise rejected_for("unknown signing key of an access token", subject=f"{tenant}/{version}")
         try:
             read = jwt.decode(token, OctKey.import_key(key), algorithms=[ALGORITHM])
             claims = msgspec.convert(read.claims, _Claims)
         except (JoseError, ValueError):
-            raise refused_for("forged access token", subject=f"{tenant}/{version}") from None
+            raise rejected_for("forged access token", subject=f"{tenant}/{version}") from None
         if claims.tenant != tenant:
-            raise refused_for("access token of another tenant", tenant=tenant)
+            raise rejected_for("access token of another tenant", tenant=tenant)
         self._check_time(claims)
         return _principal(tenant, claims)
 
@@ -93,7 +93,7 @@ class Access:
         """Its life is checked, too: a key that signs for longer than is set here is not believed."""
         now_s = self._clock.now_ms() / 1000
         if claims.iat > now_s + _SKEW_S or claims.exp - claims.iat > self.life_s:
-            raise refused_for("access token with a life that is not ours", tenant=claims.tenant)
+            raise rejected_for("access token with a life that is not ours", tenant=claims.tenant)
         if now_s >= claims.exp:
             raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token's time is over.")
 
@@ -103,13 +103,13 @@ def _signer(token: str) -> tuple[TenantId, int]:
     header = _header(token)
     kid = header and _KID.fullmatch(header.kid)
     if not kid:
-        raise refused_for("malformed access token")
+        raise rejected_for("malformed access token")
     return TenantId(kid[1]), int(kid[2])
 
 
 def _header(token: str) -> _Header | None:
-    head, dot, _ = token[: MAX_TOKEN_CHARS + 1].partition(".")
-    if len(token) > MAX_TOKEN_CHARS or not dot:
+    head, dot, _ = token[: MAX_ACCESS_TOKEN_CHARS + 1].partition(".")
+    if len(token) > MAX_ACCESS_TOKEN_CHARS or not dot:
         return None
     try:
         return _read_header(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))

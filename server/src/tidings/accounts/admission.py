@@ -5,28 +5,28 @@ From a cache, so that a known user costs one read in `fresh_s` and process, not 
 
 from tidings.accounts.model import Principal
 from tidings.accounts.records import User
-from tidings.accounts.refusals import refused_for
-from tidings.accounts.users import Users
-from tidings.kernel.caching import Cache, Keep
+from tidings.accounts.refusals import rejected_for
+from tidings.accounts.users import UserService
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
-KEEP = Keep(fresh_s=5.0, outage_s=60.0, retry_s=1.0, count=100_000)
+ADMISSION_CACHE = CachePolicy(fresh_s=5.0, outage_s=60.0, retry_s=1.0, count=100_000)
 
 
-class Admission:
+class UserAdmission:
     """Belongs to the event loop that it is used in."""
 
-    def __init__(self, users: Users, clock: Clock, keep: Keep = KEEP) -> None:
+    def __init__(self, users: UserService, clock: Clock, policy: CachePolicy = ADMISSION_CACHE) -> None:
         self._users = users
-        self._kept: Cache[tuple[TenantId, UserId], User] = Cache(self._load, clock, keep)
+        self._cache: Cache[tuple[TenantId, UserId], User] = Cache(self._load, clock, policy)
 
     async def of(self, tenant: TenantId, user: UserId) -> User:
         """The user, at most `fresh_s` old; created if nobody knew them. Simultaneous calls share one load."""
-        found = await self._kept.get((tenant, user))
+        found = await self._cache.get((tenant, user))
         if found is None:
-            raise refused_for("there is no such user", tenant=tenant, user=user)
+            raise rejected_for("there is no such user", tenant=tenant, user=user)
         return found
 
     async def check(self, principal: Principal) -> None:
@@ -41,11 +41,11 @@ class Admission:
             issued_at_ms = principal.issued_at_ms
             if issued_at_ms is None or issued_at_ms < user.not_before_ms:
                 reason = "token from before the sign-out"
-                raise refused_for(reason, tenant=principal.tenant, user=principal.user)
+                raise rejected_for(reason, tenant=principal.tenant, user=principal.user)
 
-    def forget(self, tenant: TenantId, user: UserId) -> None:
+    def evict(self, tenant: TenantId, user: UserId) -> None:
         """Read the user again at the next call: something about them was changed."""
-        self._kept.forget((tenant, user))
+        self._cache.evict((tenant, user))
 
     async def _load(self, key: tuple[TenantId, UserId]) -> User | None:
         return await self._users.admitted(*key)

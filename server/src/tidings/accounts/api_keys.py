@@ -1,7 +1,7 @@
 """API keys of a tenant's servers: issued, listed, rotated, revoked by operators; verified with each request.
 
 `tidings_sk.<tenant>.<key id>.<secret>`. Of the secret only a SHA-256 is stored: it is 32 random bytes, so there is
-nothing to guess and nothing that a slow hash would protect. A revoked key stops working within `Keep.fresh_s`.
+nothing to guess and nothing that a slow hash would protect. A revoked key stops working within `CachePolicy.fresh_s`.
 
 The last use of a key is written at most once an hour, so it may be an hour behind.
 """
@@ -17,16 +17,16 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import RefusedError, refusal
-from tidings.kernel.caching import Cache, Keep
+from tidings.accounts.refusals import CredentialRejectedError, to_public_error
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind, record
+from tidings.kernel.security import SecurityEventKind, record_security_event
 
 PREFIX = "tidings_sk."
-KEEP = Keep(fresh_s=10.0, outage_s=60.0)
+CACHE_POLICY = CachePolicy(fresh_s=10.0, outage_s=60.0)
 SECRET_BYTES = 32
 NAME_CHARACTERS = 32
 USE_S = 3600
@@ -52,7 +52,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     last_used_at_ms: int | None = None
 
 
-class Issued(NamedTuple):
+class IssuedApiKey(NamedTuple):
     """`text` is shown once; nobody can show it again."""
 
     key: ApiKey
@@ -83,19 +83,19 @@ class ApiKeyStore(Protocol):
         ...
 
 
-class ApiKeys:
+class ApiKeyService:
     """Belongs to the event loop that it is used in."""
 
-    def __init__(self, store: ApiKeyStore, clock: Clock, keep: Keep = KEEP) -> None:
+    def __init__(self, store: ApiKeyStore, clock: Clock, policy: CachePolicy = CACHE_POLICY) -> None:
         self._store = store
         self._clock = clock
-        self._kept: Cache[ApiKeyName, ApiKey] = Cache(store.find, clock, keep)
+        self._cache: Cache[ApiKeyName, ApiKey] = Cache(store.find, clock, policy)
         # Remembers keys whose use this process tried to write, so that it tries once in `USE_S` and key.
-        self._used: Cache[ApiKeyName, int] = Cache(self._use, clock, Keep(fresh_s=USE_S))
+        self._used: Cache[ApiKeyName, int] = Cache(self._use, clock, CachePolicy(fresh_s=USE_S))
 
     async def issue(
         self, tenant: TenantId, title: str, scopes: Iterable[Scope], life_s: int | None = None
-    ) -> Issued:
+    ) -> IssuedApiKey:
         """Issue a key that expires after `life_s`; None: it does not expire."""
         _check_title(title)
         now_ms = self._clock.now_ms()
@@ -109,10 +109,10 @@ class ApiKeys:
             expires_at_ms=None if life_s is None else now_ms + life_s * 1000,
         )
         await self._store.add(key)
-        record(SecurityEventKind.API_KEY_ISSUED, tenant=tenant, subject=name.key, reason=title)
-        return Issued(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
+        record_security_event(SecurityEventKind.API_KEY_ISSUED, tenant=tenant, subject=name.key, reason=title)
+        return IssuedApiKey(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
 
-    async def rotate(self, name: ApiKeyName) -> Issued:
+    async def rotate(self, name: ApiKeyName) -> IssuedApiKey:
         """Issue a key with the same title, scopes and length of life. The old key works until it is revoked."""
         old = await self._store.find(name)
         if old is None or old.revoked_at_ms is not None:
@@ -126,36 +126,38 @@ class ApiKeys:
     async def revoke(self, name: ApiKeyName) -> None:
         if not await self._store.revoke(name, self._clock.now_ms()):
             raise _no_such_key(name)
-        record(SecurityEventKind.API_KEY_REVOKED, tenant=name.tenant, subject=name.key)
-        self._kept.forget(name)
+        record_security_event(SecurityEventKind.API_KEY_REVOKED, tenant=name.tenant, subject=name.key)
+        self._cache.evict(name)
 
     async def verify(self, text: str) -> Principal:
         """Verify a key that a request presents, and record its use."""
         try:
             key = await self._examine(text)
-        except RefusedError as refused:
-            raise refusal(refused) from refused
+        except CredentialRejectedError as refused:
+            raise to_public_error(refused) from refused
         await self._used.get(key.name)
         return _principal(key)
 
     async def examine(self, text: str) -> Principal:
-        """Verify a key without recording a use. Raises `RefusedError`, which says why."""
+        """Verify a key without recording a use. Raises `CredentialRejectedError`, which says why."""
         return _principal(await self._examine(text))
 
     async def _examine(self, text: str) -> ApiKey:
         form = _FORM.fullmatch(text)
         if form is None:
-            raise RefusedError(f"an API key has the form {PREFIX}<tenant>.<key id>.<secret>, this has not")
+            raise CredentialRejectedError(
+                f"an API key has the form {PREFIX}<tenant>.<key id>.<secret>, this has not"
+            )
         tenant, key_id, secret = form.groups()
-        key = await self._kept.get(ApiKeyName(TenantId(tenant), key_id))
+        key = await self._cache.get(ApiKeyName(TenantId(tenant), key_id))
         if key is None:
-            raise RefusedError(f"{tenant} has no API key {key_id}")
+            raise CredentialRejectedError(f"{tenant} has no API key {key_id}")
         if not hmac.compare_digest(key.secret_hash, _hash(secret)):
-            raise RefusedError(f"the secret is not that of API key {key_id}")
+            raise CredentialRejectedError(f"the secret is not that of API key {key_id}")
         if key.revoked_at_ms is not None:
-            raise RefusedError(f"API key {key_id} was revoked")
+            raise CredentialRejectedError(f"API key {key_id} was revoked")
         if key.expires_at_ms is not None and key.expires_at_ms <= self._clock.now_ms():
-            raise RefusedError(
+            raise CredentialRejectedError(
                 f"API key {key_id} expired",
                 is_over=True,
                 renewal="Have an operator issue a new API key: `tidings tenant api-key new`.",

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 from tidings.accounts.token_form import Json
-from tidings.kernel.ids import USER_ID_WORDS, DeviceId, TenantId, UserId, is_user_id
+from tidings.kernel.ids import USER_ID_DESCRIPTION, DeviceId, TenantId, UserId, is_user_id
 from tidings.tenants.model import Tenant
 
 _LATEST_S = 32_503_680_000.0  # the year 3000: what lies beyond is milliseconds taken for seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class ClaimsPolicy:
     tenant: TenantId
     user: UserId
     device: DeviceId | None
@@ -25,35 +25,43 @@ class Claims:
     def check(self, tenant: Tenant, now_s: float, max_lifetime_s: float) -> None:
         """The end of its time comes last: it alone may be told to the bearer, so everything else must be right."""
         if self.tenant != tenant.id:
-            raise RefusedError(f"it is for {self.tenant}, and was signed with a key of {tenant.id}")
+            raise CredentialRejectedError(
+                f"it is for {self.tenant}, and was signed with a key of {tenant.id}"
+            )
         rules = tenant.settings.tokens
         if self.audiences.isdisjoint(rules.audiences):
-            raise RefusedError(f"its `aud` {sorted(self.audiences)} has none of {list(rules.audiences)}")
+            raise CredentialRejectedError(
+                f"its `aud` {sorted(self.audiences)} has none of {list(rules.audiences)}"
+            )
         if rules.issuer is not None and self.issuer != rules.issuer:
-            raise RefusedError(f"its `iss` {self.issuer!r} is not {rules.issuer!r}")
+            raise CredentialRejectedError(f"its `iss` {self.issuer!r} is not {rules.issuer!r}")
         self._check_beginning(now_s, rules.skew_s)
         self._check_lifetime(now_s, rules.skew_s, max_lifetime_s)
         if self.expires_at_s + rules.skew_s <= now_s:
-            raise RefusedError(f"it was over {now_s - self.expires_at_s:.0f} s ago", is_over=True)
+            raise CredentialRejectedError(f"it was over {now_s - self.expires_at_s:.0f} s ago", is_over=True)
 
     def _check_beginning(self, now_s: float, skew_s: int) -> None:
         for name, at_s in (("nbf", self.not_before_s), ("iat", self.issued_at_s)):
             if at_s is not None and at_s > now_s + skew_s:
-                raise RefusedError(f"its `{name}` is {at_s - now_s:.0f} s ahead; {skew_s} s are allowed")
+                raise CredentialRejectedError(
+                    f"its `{name}` is {at_s - now_s:.0f} s ahead; {skew_s} s are allowed"
+                )
 
     def _check_lifetime(self, now_s: float, skew_s: int, max_lifetime_s: float) -> None:
         """Without `iat` only what is left of its life is known."""
         begins_s = now_s + skew_s if self.issued_at_s is None else self.issued_at_s
         if self.expires_at_s - begins_s > max_lifetime_s:
-            raise RefusedError(f"it lives for more than {max_lifetime_s:.0f} s, which is the most allowed")
+            raise CredentialRejectedError(
+                f"it lives for more than {max_lifetime_s:.0f} s, which is the most allowed"
+            )
 
 
-def read_claims(claims: Json) -> Claims:
+def read_claims(claims: Json) -> ClaimsPolicy:
     expires_at_s = _time(claims, "exp")
     if expires_at_s is None:
-        raise RefusedError("it has no `exp`")
+        raise CredentialRejectedError("it has no `exp`")
     device, issuer = claims.get("device"), claims.get("iss")
-    return Claims(
+    return ClaimsPolicy(
         tenant=TenantId(_text(claims, "tenant")),
         user=UserId(_id(claims, "sub")),
         device=None if device is None else DeviceId(_id(claims, "device")),
@@ -68,21 +76,21 @@ def read_claims(claims: Json) -> Claims:
 def _text(claims: Json, name: str) -> str:
     value = claims.get(name)
     if not isinstance(value, str):
-        raise RefusedError(f"its `{name}` is not a text")
+        raise CredentialRejectedError(f"its `{name}` is not a text")
     return value
 
 
 def _id(claims: Json, name: str) -> str:
     value = _text(claims, name)
     if not is_user_id(value):
-        raise RefusedError(f"its `{name}` is not an id: {USER_ID_WORDS}")
+        raise CredentialRejectedError(f"its `{name}` is not an id: {USER_ID_DESCRIPTION}")
     return value
 
 
 def _audiences(value: Any) -> frozenset[str]:  # noqa: ANN401 - whatever the token says
     each = value if isinstance(value, list) else [value]
     if not each or not all(isinstance(one, str) for one in each):
-        raise RefusedError("its `aud` is neither a text nor a list of texts")
+        raise CredentialRejectedError("its `aud` is neither a text nor a list of texts")
     return frozenset(each)
 
 
@@ -92,5 +100,5 @@ def _time(claims: Json, name: str) -> float | None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value < _LATEST_S:
-        raise RefusedError(f"its `{name}` is not a time in seconds since 1970")
+        raise CredentialRejectedError(f"its `{name}` is not a time in seconds since 1970")
     return float(value)

@@ -8,38 +8,42 @@ from typing import Protocol
 
 from tidings.accounts.api_keys import PREFIX
 from tidings.accounts.model import Principal
-from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.refusals import CredentialRejectedError, to_public_error
 from tidings.accounts.revocations import Revocation
-from tidings.accounts.token_form import read_body, read_header, split
+from tidings.accounts.token_form import read_jwt_body, read_jwt_header, split_jwt
 from tidings.kernel.ids import TenantId, UserId
 
 ACCESS_TYP = "at+jwt"
 ISSUER = "tidings"
 
 
-class Verifier(Protocol):
+class CredentialVerifier(Protocol):
     async def verify(self, text: str, /) -> Principal: ...
 
 
-class UserVerifier(Verifier, Protocol):
+class UserVerifier(CredentialVerifier, Protocol):
     async def recheck(self, principal: Principal, /) -> None:
         """Raise if the credential that this principal came from would be refused now."""
         ...
 
-    def forget(self, revocation: Revocation, /) -> None: ...
+    def evict(self, revocation: Revocation, /) -> None: ...
 
 
-class Admits(Protocol):
+class AdmissionCheck(Protocol):
     async def check(self, principal: Principal, /) -> None: ...
 
-    def forget(self, tenant: TenantId, user: UserId, /) -> None: ...
+    def evict(self, tenant: TenantId, user: UserId, /) -> None: ...
 
 
-class Credentials:
+class CredentialVerifierChain:
     """`access`: short tokens that Tidings issues itself, for sessions that began with a phone code."""
 
     def __init__(
-        self, api_keys: Verifier, access: UserVerifier, users: UserVerifier, admission: Admits
+        self,
+        api_keys: CredentialVerifier,
+        access: UserVerifier,
+        users: UserVerifier,
+        admission: AdmissionCheck,
     ) -> None:
         self._api_keys = api_keys
         self._access = access
@@ -54,8 +58,8 @@ class Credentials:
             return await self._api_keys.verify(bearer)
         try:
             is_own = is_access_token(bearer)
-        except RefusedError as refused:
-            raise refusal(refused) from refused
+        except CredentialRejectedError as refused:
+            raise to_public_error(refused) from refused
         principal = await (self._access.verify(bearer) if is_own else self._users.verify(bearer))
         await self._admission.check(principal)
         return principal
@@ -65,17 +69,17 @@ class Credentials:
         await (self._users if principal.session is None else self._access).recheck(principal)
         await self._admission.check(principal)
 
-    def forget(self, revocation: Revocation) -> None:
+    def evict(self, revocation: Revocation) -> None:
         """Read again what this revocation is about."""
         if revocation.user is not None:
-            self._admission.forget(revocation.tenant, revocation.user)
-        self._access.forget(revocation)
-        self._users.forget(revocation)
+            self._admission.evict(revocation.tenant, revocation.user)
+        self._access.evict(revocation)
+        self._users.evict(revocation)
 
 
 def is_access_token(token: str) -> bool:
-    """By what it says of itself. Raises `RefusedError` for what is no token at all."""
-    segments = split(token)
-    if read_header(segments.header).get("typ") != ACCESS_TYP:
+    """By what it says of itself. Raises `CredentialRejectedError` for what is no token at all."""
+    segments = split_jwt(token)
+    if read_jwt_header(segments.header).get("typ") != ACCESS_TYP:
         return False
-    return read_body(segments.claims).get("iss") == ISSUER
+    return read_jwt_body(segments.claims).get("iss") == ISSUER

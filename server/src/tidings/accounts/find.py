@@ -1,13 +1,13 @@
 """Find a user of the own tenant by phone number, where the tenant allows it."""
 
-from tidings.accounts.ports import SearchTenants, UserRows
+from tidings.accounts.ports import DirectoryTenants, UserStore
 from tidings.accounts.records import Phone, User
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
 
-class FindByPhone:
-    def __init__(self, rows: UserRows, tenants: SearchTenants) -> None:
+class FindUserByPhone:
+    def __init__(self, rows: UserStore, tenants: DirectoryTenants) -> None:
         self._rows = rows
         self._tenants = tenants
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from tidings.accounts.key_sets import SourceError
-from tidings.accounts.reach import Reach, may_connect, url_fault
+from tidings.accounts.key_sets import KeySourceError
+from tidings.accounts.reach import NetworkPolicy, check_url, may_connect
 
 _OK = 200
 _HEADERS = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
@@ -23,7 +23,7 @@ _HEADERS = {"Accept": "application/jwk-set+json, application/json", "Accept-Enco
 class FetchOptions:
     """`timeout_s` is for all of it, from the name to the last byte."""
 
-    reach: Reach = Reach.PUBLIC
+    network: NetworkPolicy = NetworkPolicy.PUBLIC
     timeout_s: float = 3.0
     max_bytes: int = 65_536
     at_once: int = 16
@@ -37,24 +37,24 @@ class HttpJwks:
         self._options = options
 
     async def __call__(self, url: str, /) -> bytes:
-        if fault := url_fault(url, self._options.reach):
-            raise SourceError(f"the URL is refused: {fault}")
+        if fault := check_url(url, self._options.network):
+            raise KeySourceError(f"the URL is refused: {fault}")
         try:
             async with self._session.get(url, allow_redirects=False) as answer:
                 if answer.status != _OK:
-                    raise SourceError(f"it answered {answer.status}")
+                    raise KeySourceError(f"it answered {answer.status}")
                 return await self._read(answer.content)
         except TimeoutError as error:
-            raise SourceError(f"it took longer than {self._options.timeout_s} s") from error
+            raise KeySourceError(f"it took longer than {self._options.timeout_s} s") from error
         except (aiohttp.ClientError, ValueError) as error:
-            raise SourceError(f"it can't be fetched: {error}") from error
+            raise KeySourceError(f"it can't be fetched: {error}") from error
 
     async def _read(self, content: aiohttp.StreamReader) -> bytes:
         body = bytearray()
         async for piece in content.iter_any():
             body += piece
             if len(body) > self._options.max_bytes:
-                raise SourceError(f"it is larger than {self._options.max_bytes} bytes")
+                raise KeySourceError(f"it is larger than {self._options.max_bytes} bytes")
         return bytes(body)
 
 
@@ -62,7 +62,7 @@ class HttpJwks:
 async def open_http_jwks(options: FetchOptions) -> AsyncIterator[HttpJwks]:
     def make_socket(address: Any) -> socket.socket:  # noqa: ANN401 - aiohttp's alias is for a tuple of Any
         family, kind, protocol, _, (host, *_) = address
-        if not may_connect(host, options.reach):
+        if not may_connect(host, options.network):
             raise PermissionError(errno.EACCES, "no keys are fetched from this address")
         return socket.socket(family, kind, protocol)
 

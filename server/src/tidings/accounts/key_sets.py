@@ -1,6 +1,6 @@
 """Keys of one source (a table, a URL) for each who has some: kept, refreshed, looked for again when one is unknown.
 
-Asks a source at most once at a time, and no more often than `Pace` says, whatever tokens come in.
+Asks a source at most once at a time, and no more often than `RefreshPolicy` says, whatever tokens come in.
 """
 
 import logging
@@ -14,19 +14,19 @@ from typing import Any
 from tidings.accounts.public_keys import PublicKey
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.sharing import Shared
+from tidings.kernel.sharing import SingleFlight
 
 _log = logging.getLogger(__name__)
 
-type Load[S] = Callable[[S], Coroutine[Any, Any, Mapping[str, PublicKey]]]
+type LoadKeySet[S] = Callable[[S], Coroutine[Any, Any, Mapping[str, PublicKey]]]
 
 
-class SourceError(Exception):
+class KeySourceError(Exception):
     """The source gave no keys: it is away, or what it says is no set of keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class RefreshPolicy:
     """Keys are refreshed when they are `refresh_s` old, and not used when twice as old without having asked again.
 
     `unknown_s`: between two looks for keys that are not known. `retry_s`: after a source that failed.
@@ -41,22 +41,22 @@ class Pace:
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedKeySet:
     keys: Mapping[str, PublicKey] = field(default_factory=dict)
-    looked_at: float = -math.inf
-    next_look: float = -math.inf
-    failure: SourceError | None = None
+    checked_at: float = -math.inf
+    next_check: float = -math.inf
+    failure: KeySourceError | None = None
 
 
-class KeySets[S]:
-    """Belongs to the event loop that it is used in. `load` raises `SourceError`."""
+class KeySetCache[S]:
+    """Belongs to the event loop that it is used in. `load` raises `KeySourceError`."""
 
-    def __init__(self, load: Load[S], clock: Clock, pace: Pace) -> None:
+    def __init__(self, load: LoadKeySet[S], clock: Clock, pace: RefreshPolicy) -> None:
         self._load = load
         self._clock = clock
-        self._pace = pace
-        self._held: OrderedDict[S, _Held] = OrderedDict()
-        self._looks: Shared[S, _Held] = Shared()
+        self._policy = pace
+        self._cache: OrderedDict[S, _CachedKeySet] = OrderedDict()
+        self._refreshes: SingleFlight[S, _CachedKeySet] = SingleFlight()
 
     async def find(self, source: S, kid: str, *, seek: bool = True) -> PublicKey | None:
         """None: it has no such key. With `seek` a key that is not known is looked for, as often as the pace allows.
@@ -64,51 +64,51 @@ class KeySets[S]:
         Raises `keys_unavailable` if there are none that may be used.
         """
         held = self._of(source)
-        age = self._clock.monotonic() - held.looked_at
-        if age >= 2 * self._pace.refresh_s or (seek and kid not in held.keys):
+        age = self._clock.monotonic() - held.checked_at
+        if age >= 2 * self._policy.refresh_s or (seek and kid not in held.keys):
             if self._is_due(held):
                 # what it brings counts even if the source was driven out meanwhile
-                held = await self._looks(source, partial(self._look, source))
-        elif age >= self._pace.refresh_s and self._is_due(held):
+                held = await self._refreshes(source, partial(self._refresh, source))
+        elif age >= self._policy.refresh_s and self._is_due(held):
             # nobody waits for this one: the keys at hand will do for as long again
-            self._looks.start(source, partial(self._look, source))
+            self._refreshes.start(source, partial(self._refresh, source))
         self._check(held, kid if seek else None)
         return held.keys.get(kid)
 
-    def forget(self, source: S) -> None:
+    def evict(self, source: S) -> None:
         """Ask the source before the next use. A look under way may still bring the keys from before."""
-        self._held.pop(source, None)
+        self._cache.pop(source, None)
 
-    def _of(self, source: S) -> _Held:
-        held = self._held.setdefault(source, _Held())
-        self._held.move_to_end(source)
-        if len(self._held) > self._pace.count:
-            self._held.popitem(last=False)
+    def _of(self, source: S) -> _CachedKeySet:
+        held = self._cache.setdefault(source, _CachedKeySet())
+        self._cache.move_to_end(source)
+        if len(self._cache) > self._policy.count:
+            self._cache.popitem(last=False)
         return held
 
-    def _is_due(self, held: _Held) -> bool:
+    def _is_due(self, held: _CachedKeySet) -> bool:
         """Also while one is under way, so that whoever comes then waits for it: it may bring the key."""
-        return self._clock.monotonic() >= held.next_look
+        return self._clock.monotonic() >= held.next_check
 
-    async def _look(self, source: S) -> _Held:
+    async def _refresh(self, source: S) -> _CachedKeySet:
         looked_at = self._clock.monotonic()
         try:
             keys = await self._load(source)
-        except SourceError as failure:
+        except KeySourceError as failure:
             _log.warning("no keys from %s: %s", source, failure)
             held = self._of(source)
             held.failure = failure
-            held.next_look = self._clock.monotonic() + self._pace.retry_s
+            held.next_check = self._clock.monotonic() + self._policy.retry_s
         else:
             held = self._of(source)
-            held.keys, held.looked_at, held.failure = keys, looked_at, None
-            held.next_look = self._clock.monotonic() + min(self._pace.unknown_s, self._pace.refresh_s)
+            held.keys, held.checked_at, held.failure = keys, looked_at, None
+            held.next_check = self._clock.monotonic() + min(self._policy.unknown_s, self._policy.refresh_s)
         return held
 
-    def _check(self, held: _Held, sought: str | None) -> None:
+    def _check(self, held: _CachedKeySet, sought: str | None) -> None:
         """A key that is not known while its source fails may be a new one: that is no reason to send anybody away."""
-        age = self._clock.monotonic() - held.looked_at
-        allowed = self._pace.outage_s if held.failure else 2 * self._pace.refresh_s
+        age = self._clock.monotonic() - held.checked_at
+        allowed = self._policy.outage_s if held.failure else 2 * self._policy.refresh_s
         if age > allowed or (held.failure and sought is not None and sought not in held.keys):
             raise TidingsError(
                 Code.KEYS_UNAVAILABLE,

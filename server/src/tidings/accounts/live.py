@@ -3,12 +3,12 @@
 A session that was ended is refused everywhere when its revocation was read, and within `kept_s` whatever happens.
 """
 
-from tidings.accounts.admission import Admission
+from tidings.accounts.admission import UserAdmission
 from tidings.accounts.model import Principal, SessionId
-from tidings.accounts.ports import SessionRows
+from tidings.accounts.ports import SessionStore
 from tidings.accounts.records import Session
-from tidings.accounts.refusals import refused_for
-from tidings.kernel.caching import Cache, Keep
+from tidings.accounts.refusals import rejected_for
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
@@ -16,15 +16,15 @@ from tidings.kernel.ids import TenantId
 type _Key = tuple[TenantId, SessionId]
 
 
-class LiveSessions:
+class SessionCache:
     def __init__(
-        self, rows: SessionRows, users: Admission, clock: Clock, *, kept_s: float, count: int = 100_000
+        self, rows: SessionStore, users: UserAdmission, clock: Clock, *, kept_s: float, count: int = 100_000
     ) -> None:
         self._rows = rows
         self._users = users
         self._clock = clock
         self._cache: Cache[_Key, Session] = Cache(
-            self._load, clock, Keep(fresh_s=kept_s, count=count, absent_count=count)
+            self._load, clock, CachePolicy(fresh_s=kept_s, count=count, absent_count=count)
         )
 
     async def validate(self, principal: Principal) -> None:
@@ -38,9 +38,9 @@ class LiveSessions:
         if row.epoch != user.sessions_epoch or self._clock.now_ms() >= row.expires_at_ms:
             raise _ended(principal)
 
-    def forget(self, tenant: TenantId, session: SessionId) -> None:
+    def evict(self, tenant: TenantId, session: SessionId) -> None:
         """Read it again at the next call: it was ended."""
-        self._cache.forget((tenant, session))
+        self._cache.evict((tenant, session))
 
     async def _load(self, key: _Key) -> Session | None:
         # one that began a moment ago may not be there yet; a read that is strong tells it from one that is over
@@ -48,7 +48,7 @@ class LiveSessions:
 
 
 def _ended(principal: Principal) -> TidingsError:
-    return refused_for(
+    return rejected_for(
         "the session has ended",
         tenant=principal.tenant,
         user=principal.user or "",

@@ -17,7 +17,7 @@ class Scope(StrEnum):
     """Read and write chats in the name of a user of the tenant, who is named with each request."""
     USERS = "users"
     """Make, change and read users; end their sessions."""
-    NOTICES = "notices"
+    NOTIFICATIONS = "notices"
     """Set up inboxes; send, change and recall notices; look after their jobs and into users' inboxes."""
 
 

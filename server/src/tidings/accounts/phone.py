@@ -7,45 +7,51 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidings.accounts.outbox import Errand, Outbox
-from tidings.accounts.ports import CodeRows, Keys, Limits, Tenants, Verdict
-from tidings.accounts.records import Challenge, ChallengeId, Device, Login, Phone, User
-from tidings.accounts.refusals import refused_for
+from tidings.accounts.outbox import SmsQueue, SmsTask
+from tidings.accounts.ports import (
+    CodeStore,
+    LoginLimiter,
+    LoginLimitVerdict,
+    TenantKeyProvider,
+    TenantPolicyReader,
+)
+from tidings.accounts.records import Challenge, ChallengeId, Device, LoginResult, Phone, User
+from tidings.accounts.refusals import rejected_for
 from tidings.accounts.rules import (
     MAX_TRIES,
     check_device_id,
     check_device_name,
     check_is_served,
-    code_said,
+    code_hash_input,
+    credential_invalid,
     is_well_formed,
     new_challenge,
     new_code,
-    phone_of,
-    refused,
+    parse_phone,
 )
-from tidings.accounts.sessions import Sessions
-from tidings.accounts.users import Users
+from tidings.accounts.sessions import SessionService
+from tidings.accounts.users import UserService
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind, record
+from tidings.kernel.security import SecurityEventKind, record_security_event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    codes: CodeRows
-    users: Users
-    sessions: Sessions
-    outbox: Outbox
-    keys: Keys
-    limits: Limits
-    tenants: Tenants
+class PhoneLoginDeps:
+    codes: CodeStore
+    users: UserService
+    sessions: SessionService
+    outbox: SmsQueue
+    keys: TenantKeyProvider
+    limits: LoginLimiter
+    tenants: TenantPolicyReader
     clock: Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class PhoneLoginPolicy:
     """`is_sign_up_open`: a number that nobody has becomes a user at its first login. `sends_codes`: somebody does."""
 
     code_life_s: int = 600
@@ -54,7 +60,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CodeAnswer:
     """What comes back from the person: the challenge and the number they asked with, and the code they were sent."""
 
     challenge: str
@@ -72,8 +78,8 @@ class PhoneStats:
 
 
 class PhoneLogin:
-    def __init__(self, world: World, policy: Policy) -> None:
-        self._world = world
+    def __init__(self, deps: PhoneLoginDeps, policy: PhoneLoginPolicy) -> None:
+        self._deps = deps
         self._policy = policy
         self.stats = PhoneStats()
 
@@ -90,72 +96,72 @@ class PhoneLogin:
                 "This installation sends no text messages, so nobody can log in by phone.",
                 hint="Log in with a token that your own server signs. Operators: set accounts.sms.",
             )
-        phone = phone_of(number)
-        self._check(await self._world.limits.admit_request(tenant, address))
+        phone = parse_phone(number)
+        self._check(await self._deps.limits.admit_request(tenant, address))
         check_is_served(phone, await self._prefixes(tenant))
-        self._check(await self._world.limits.admit_code(tenant, phone, address))
+        self._check(await self._deps.limits.admit_code(tenant, phone, address))
         challenge, code = new_challenge(), new_code()
-        expires_at_ms = self._world.clock.now_ms() + self._policy.code_life_s * 1000
+        expires_at_ms = self._deps.clock.now_ms() + self._policy.code_life_s * 1000
         hashed = await self._hash(tenant, challenge, phone, code)
-        await self._world.codes.put(tenant, challenge, hashed, expires_at_ms // 1000)
-        self._world.outbox.put(
-            Errand(tenant=tenant, to=phone, one_time_code=Secret(code), expires_at_ms=expires_at_ms)
+        await self._deps.codes.put(tenant, challenge, hashed, expires_at_ms // 1000)
+        self._deps.outbox.put(
+            SmsTask(tenant=tenant, to=phone, one_time_code=Secret(code), expires_at_ms=expires_at_ms)
         )
         self.stats.requested += 1
         return Challenge(id=challenge, expires_at_ms=expires_at_ms)
 
-    async def log_in(self, tenant: TenantId, answer: Answer, device: Device, address: str) -> Login:
+    async def log_in(self, tenant: TenantId, answer: CodeAnswer, device: Device, address: str) -> LoginResult:
         """Raises `credential_invalid` for a code that is wrong, used, tried too often or too old: for all alike."""
-        phone = phone_of(answer.phone)
+        phone = parse_phone(answer.phone)
         check_device_id(device.id)
         check_device_name(device.name)
-        self._check(await self._world.limits.admit_try(tenant, address))
+        self._check(await self._deps.limits.admit_try(tenant, address))
         await self._prefixes(tenant)
         await self._redeem(tenant, phone, answer)
         user, is_new = await self._user(tenant, phone)
-        grant = await self._world.sessions.begin(user, device)
+        grant = await self._deps.sessions.begin(user, device)
         self.stats.redeemed += 1
-        await self._world.limits.remember(tenant, phone, address)
-        return Login(user=user, grant=grant, is_new=is_new)
+        await self._deps.limits.remember(tenant, phone, address)
+        return LoginResult(user=user, grant=grant, is_new=is_new)
 
-    async def _redeem(self, tenant: TenantId, phone: Phone, answer: Answer) -> None:
+    async def _redeem(self, tenant: TenantId, phone: Phone, answer: CodeAnswer) -> None:
         """A try is counted before it is compared, so that no two use the same one; and one alone deletes the code."""
         if not is_well_formed(answer.challenge, answer.one_time_code):
-            raise refused_for("malformed code", tenant=tenant)
+            raise rejected_for("malformed code", tenant=tenant)
         challenge = ChallengeId(answer.challenge)
-        now_s = self._world.clock.now_ms() // 1000
-        wanted = await self._world.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
+        now_s = self._deps.clock.now_ms() // 1000
+        wanted = await self._deps.codes.count_try(tenant, challenge, MAX_TRIES, now_s)
         if wanted is None:
-            record(SecurityEventKind.CODE_EXHAUSTED, tenant=tenant)
-            raise refused()
+            record_security_event(SecurityEventKind.CODE_EXHAUSTED, tenant=tenant)
+            raise credential_invalid()
         hashed = await self._hash(tenant, challenge, phone, answer.one_time_code)
         if not hmac.compare_digest(wanted, hashed):
-            raise refused_for("wrong code", tenant=tenant)
-        if not await self._world.codes.redeem(tenant, challenge):
+            raise rejected_for("wrong code", tenant=tenant)
+        if not await self._deps.codes.redeem(tenant, challenge):
             # two requests with the right code at the same moment: the other one deleted it first
-            raise refused_for("code already used", tenant=tenant)
+            raise rejected_for("code already used", tenant=tenant)
 
     async def _user(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:
         if self._policy.is_sign_up_open:
-            return await self._world.users.for_phone(tenant, phone)
-        user = await self._world.users.by_phone(tenant, phone)
+            return await self._deps.users.for_phone(tenant, phone)
+        user = await self._deps.users.by_phone(tenant, phone)
         if user is None:
-            raise refused_for("nobody has the number, and sign-up is closed", tenant=tenant)
+            raise rejected_for("nobody has the number, and sign-up is closed", tenant=tenant)
         return user, False
 
     async def _hash(self, tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
-        keys = await self._world.keys.of(tenant)
-        return keys.fingerprint(code_said(tenant, challenge, phone, code))
+        keys = await self._deps.keys.of(tenant)
+        return keys.fingerprint(code_hash_input(tenant, challenge, phone, code))
 
     async def _prefixes(self, tenant: TenantId) -> Sequence[str]:
-        prefixes = await self._world.tenants.phone_prefixes(tenant)
+        prefixes = await self._deps.tenants.phone_prefixes(tenant)
         if prefixes is None:
-            raise refused_for(
+            raise rejected_for(
                 "the tenant has no login by phone"
             )  # without its name, which is the caller's word
         return prefixes
 
-    def _check(self, verdict: Verdict) -> None:
+    def _check(self, verdict: LoginLimitVerdict) -> None:
         if verdict.is_allowed:
             return
         self.stats.limited += 1

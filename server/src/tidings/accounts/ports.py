@@ -8,7 +8,7 @@ from tidings.accounts.records import ChallengeId, Phone, ProfileChange, Session,
 from tidings.kernel.ids import TenantId, UserId
 
 
-class UserRows(Protocol):
+class UserStore(Protocol):
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
         """To show: may be a second behind."""
         ...
@@ -29,7 +29,7 @@ class UserRows(Protocol):
         """Look in the index, which may be a second behind: a hint, to be confirmed."""
         ...
 
-    async def create(self, user: User, /) -> "Created":
+    async def create(self, user: User, /) -> "CreateUserResult":
         """Atomic, with the claim of its number: of two who want one id or one number, one gets it."""
         ...
 
@@ -62,7 +62,7 @@ class DirectoryPage(Protocol):
     def has_more(self) -> bool: ...
 
 
-class Created(Protocol):
+class CreateUserResult(Protocol):
     """What stands after an attempt to create."""
 
     @property
@@ -74,7 +74,7 @@ class Created(Protocol):
         ...
 
 
-class SessionRows(Protocol):
+class SessionStore(Protocol):
     async def create(self, session: Session, /) -> None: ...
 
     async def peek(self, tenant: TenantId, session: SessionId, /) -> Session | None:
@@ -100,7 +100,7 @@ class SessionRows(Protocol):
     async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None: ...
 
 
-class CodeRows(Protocol):
+class CodeStore(Protocol):
     async def put(
         self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
     ) -> None: ...
@@ -122,14 +122,14 @@ class Fingerprints(Protocol):
     def fingerprint(self, said: bytes, /) -> bytes: ...
 
 
-class Keys(Protocol):
+class TenantKeyProvider(Protocol):
     async def of(self, tenant: TenantId, /) -> Fingerprints:
         """Makes the tenant's keys if there are none: only for a tenant that is known to exist."""
         ...
 
 
 class SigningKeys(Protocol):
-    async def to_sign(self, tenant: TenantId, /) -> tuple[int, bytes]:
+    async def signing_key(self, tenant: TenantId, /) -> tuple[int, bytes]:
         """Version and key. Makes one for a tenant that has none."""
         ...
 
@@ -138,14 +138,14 @@ class SigningKeys(Protocol):
         ...
 
 
-class Minting(Protocol):
+class TokenMinter(Protocol):
     @property
     def life_s(self) -> float: ...
 
     async def mint(self, principal: Principal, /) -> str: ...
 
 
-class Tenants(Protocol):
+class TenantPolicyReader(Protocol):
     async def phone_prefixes(self, tenant: TenantId, /) -> Sequence[str] | None:
         """Return the number prefixes that the tenant sends codes to, from a cache.
 
@@ -154,13 +154,13 @@ class Tenants(Protocol):
         ...
 
 
-class SearchTenants(Protocol):
+class DirectoryTenants(Protocol):
     async def may_find_by_phone(self, tenant: TenantId, /) -> bool:
         """Tell from a cache whether users of the tenant may look for each other by phone number."""
         ...
 
 
-class Verdict(Protocol):
+class LoginLimitVerdict(Protocol):
     @property
     def is_allowed(self) -> bool: ...
 
@@ -168,18 +168,18 @@ class Verdict(Protocol):
     def retry_after_s(self) -> float: ...
 
 
-class Limits(Protocol):
+class LoginLimiter(Protocol):
     """How many codes are sent and tried. `address` is where the request came from."""
 
-    async def admit_request(self, tenant: TenantId, address: str, /) -> Verdict:
+    async def admit_request(self, tenant: TenantId, address: str, /) -> LoginLimitVerdict:
         """Count a request for a code, before anything is looked up."""
         ...
 
-    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> Verdict:
+    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> LoginLimitVerdict:
         """Count a code that is about to be sent. Does the same work for every number."""
         ...
 
-    async def admit_try(self, tenant: TenantId, address: str, /) -> Verdict:
+    async def admit_try(self, tenant: TenantId, address: str, /) -> LoginLimitVerdict:
         """Count an attempt to log in with a code."""
         ...
 

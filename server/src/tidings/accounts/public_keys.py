@@ -12,7 +12,7 @@ from joserfc.jwk import ECKey, OKPKey
 from tidings.kernel.ids import new_ulid
 
 type Jwk = Mapping[str, Any]
-type Kind = Literal["Ed25519", "P-256"]
+type KeyAlgorithm = Literal["Ed25519", "P-256"]
 
 MAX_KID_BYTES = 128
 MAX_KEYS = 50
@@ -43,7 +43,7 @@ class PublicKey:
     not_after_ms: int | None = None
 
 
-def make_pair(kind: Kind) -> dict[str, Any]:
+def make_pair(kind: KeyAlgorithm) -> dict[str, Any]:
     """A private JWK with a `kid` of its own. `public_part` is what may be kept."""
     made = OKPKey.generate_key(kind) if kind == "Ed25519" else ECKey.generate_key(kind)
     algorithm = "EdDSA" if kind == "Ed25519" else "ES256"

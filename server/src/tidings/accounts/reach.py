@@ -10,7 +10,7 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 type Address = IPv4Address | IPv6Address
 
 
-class Reach(StrEnum):
+class NetworkPolicy(StrEnum):
     """How far the fetch of keys may go. A tenant can set a URL; it must not reach what only the server can."""
 
     PUBLIC = "public"
@@ -31,7 +31,7 @@ _NEVER = tuple(
 )
 
 
-def url_fault(url: str, reach: Reach) -> str | None:
+def check_url(url: str, reach: NetworkPolicy) -> str | None:
     """What is wrong with it; None: nothing that its text shows."""
     try:
         parts = urlsplit(url)
@@ -47,11 +47,11 @@ def url_fault(url: str, reach: Reach) -> str | None:
     return None
 
 
-def _is_plain_loopback(parts: SplitResult, reach: Reach) -> bool:
-    return reach is Reach.LOCAL and parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES
+def _is_plain_loopback(parts: SplitResult, reach: NetworkPolicy) -> bool:
+    return reach is NetworkPolicy.LOCAL and parts.scheme == "http" and parts.hostname in _LOOPBACK_NAMES
 
 
-def may_connect(address: str, reach: Reach) -> bool:
+def may_connect(address: str, reach: NetworkPolicy) -> bool:
     """`address` as a socket takes it. Link-local is refused always, and so is every other address at which a cloud
     serves credentials to its machines.
     """
@@ -60,12 +60,12 @@ def may_connect(address: str, reach: Reach) -> bool:
     except ValueError:
         return False
     if each.is_loopback:
-        return reach is Reach.LOCAL
+        return reach is NetworkPolicy.LOCAL
     if each.is_multicast or each.is_unspecified or each.is_link_local or each.is_reserved:
         return False
     if any(each in network for network in _NEVER if network.version == each.version):
         return False
-    return each.is_global or (reach is not Reach.PUBLIC and each.is_private)
+    return each.is_global or (reach is not NetworkPolicy.PUBLIC and each.is_private)
 
 
 def _meant(address: Address) -> Address:

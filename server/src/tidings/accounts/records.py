@@ -9,7 +9,7 @@ from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.kernel.secrets import Secret
 
 Phone = NewType("Phone", str)
-"""In E.164: `+`, then 7 to 15 digits. Made by `rules.phone_of` alone."""
+"""In E.164: `+`, then 7 to 15 digits. Made by `rules.parse_phone` alone."""
 ChallengeId = NewType("ChallengeId", str)
 """Names a code that was sent out. Only who asked for the code knows it."""
 
@@ -83,7 +83,7 @@ class Challenge(Struct, frozen=True, kw_only=True):
     expires_at_ms: int
 
 
-class Grant(Struct, frozen=True, kw_only=True):
+class TokenGrant(Struct, frozen=True, kw_only=True):
     """What a device holds after a login or a refresh."""
 
     session: Session
@@ -92,7 +92,7 @@ class Grant(Struct, frozen=True, kw_only=True):
     access_expires_at_ms: int
 
 
-class Login(Struct, frozen=True, kw_only=True):
+class LoginResult(Struct, frozen=True, kw_only=True):
     user: User
-    grant: Grant
+    grant: TokenGrant
     is_new: bool

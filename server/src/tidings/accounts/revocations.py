@@ -1,7 +1,7 @@
 """Credentials that ended before their time: what is written of them, and how processes learn of it.
 
 Whoever ends a session, suspends a user or retires a key writes a revocation in the same transaction. Every process
-reads the newest revocations every `EVERY_S`, so the bound does not depend on Redis or on any announcement.
+reads the newest revocations every `POLL_S`, so the bound does not depend on Redis or on any announcement.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
-EVERY_S: Final = 2.0
+POLL_S: Final = 2.0
 WINDOW_MS: Final = 120_000
 """How far back each look reads: so far apart may the clocks of writer and reader be. Tokens allow less."""
-AGAIN_MS: Final = 5_000
+REPEAT_AFTER_MS: Final = 5_000
 """A revocation is handled twice. A read that was under way at the first time may have cached what was before, and a
 device may have been verified by it; by the second time both are there to be found."""
 
@@ -41,26 +41,26 @@ class RevocationLog(Protocol):
         ...
 
 
-type Heard = Callable[[Sequence[Revocation]], Awaitable[None]]
+type OnRevocations = Callable[[Sequence[Revocation]], Awaitable[None]]
 
 
 @final
 class RevocationWatch:
     """Belongs to the event loop that it is used in."""
 
-    def __init__(self, log: RevocationLog, clock: Clock, heard: Heard) -> None:
+    def __init__(self, log: RevocationLog, clock: Clock, event: OnRevocations) -> None:
         self._log = log
         self._clock = clock
-        self._heard = heard
+        self._on_revocations = event
         self._known: dict[str, Revocation] = {}
         self._due_ms: dict[str, float] = {}
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         while True:
-            await asyncio.sleep(EVERY_S)
-            await self.look()
+            await asyncio.sleep(POLL_S)
+            await self.poll()
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Without an answer from the table there is nothing new to know: the next look reads the same time again."""
         now_ms = self._clock.now_ms()
         try:
@@ -71,10 +71,10 @@ class RevocationWatch:
             self._known[name], self._due_ms[name] = found[name], found[name].from_ms
         due = [name for name, due_ms in self._due_ms.items() if due_ms <= now_ms]
         if due:
-            await self._heard([self._known[name] for name in due])
+            await self._on_revocations([self._known[name] for name in due])
         for name in due:
             is_first = self._due_ms[name] == self._known[name].from_ms
-            self._due_ms[name] = now_ms + AGAIN_MS if is_first else math.inf
+            self._due_ms[name] = now_ms + REPEAT_AFTER_MS if is_first else math.inf
         self._tidy(found.keys())
 
     def _tidy(self, found: AbstractSet[str]) -> None:

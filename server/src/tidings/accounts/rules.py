@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tidings.accounts.records import ChallengeId, Phone
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import USER_ID_WORDS, TenantId, UserId, is_user_id
+from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_user_id
 
 CODE_DIGITS = 6
 MAX_TRIES = 5
@@ -20,10 +20,10 @@ _CODE = re.compile(rf"[0-9]{{{CODE_DIGITS}}}")
 _CHALLENGE = re.compile(r"[A-Z2-7]{26}")
 
 
-def phone_of(text: str) -> Phone:
+def parse_phone(text: str) -> Phone:
     """Taken as it stands: two spellings of one number would be two users."""
     if not _E164.fullmatch(text):
-        raise invalid(
+        raise invalid_request(
             "This is not a phone number in E.164.", "Write `+`, the country, the number: +4915123456789."
         )
     return Phone(text)
@@ -32,7 +32,7 @@ def phone_of(text: str) -> Phone:
 def check_is_served(phone: Phone, prefixes: Sequence[str]) -> None:
     """Refuse a number by its first digits alone, so that the answer says nothing about the number itself."""
     if not phone.startswith(tuple(prefixes)):
-        raise invalid(
+        raise invalid_request(
             "Codes are not sent to numbers of this country.",
             "An operator sets where codes are sent: `tidings tenant set --phone-prefix`.",
         )
@@ -51,7 +51,7 @@ def is_well_formed(challenge: str, code: str) -> bool:
     return bool(_CHALLENGE.fullmatch(challenge) and _CODE.fullmatch(code))
 
 
-def code_said(tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
+def code_hash_input(tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
     """What the keyed hash of a code covers: it is good for this number and this challenge alone.
 
     No other use of the tenant's key starts with `_`: there it is the tenant, and none is called so.
@@ -73,28 +73,28 @@ def check_device_name(name: str) -> str:
 
 def check_display_name(name: str) -> str:
     if not name.strip():
-        raise invalid("A display name has at least one letter.")
+        raise invalid_request("A display name has at least one letter.")
     return _short(name, DISPLAY_NAME_BYTES, "A display name")
 
 
 def check_avatar(uri: str) -> str:
     if not uri.startswith("https://"):
-        raise invalid("An avatar is an https:// address.")
+        raise invalid_request("An avatar is an https:// address.")
     return _short(uri, AVATAR_BYTES, "An avatar's address")
 
 
-def invalid(message: str, hint: str = "") -> TidingsError:
+def invalid_request(message: str, hint: str = "") -> TidingsError:
     return TidingsError(Code.REQUEST_INVALID, message, hint=hint)
 
 
-def refused() -> TidingsError:
+def credential_invalid() -> TidingsError:
     """One answer for all that is wrong with a credential: which it was would help somebody who guesses."""
     return TidingsError(Code.CREDENTIAL_INVALID, "This is not, or no longer, a way in.")
 
 
 def _id(text: str, what: str) -> str:
     if not is_user_id(text):
-        raise invalid(f"{what} has {USER_ID_WORDS}.")
+        raise invalid_request(f"{what} has {USER_ID_DESCRIPTION}.")
     return text
 
 
@@ -102,7 +102,7 @@ def _short(text: str, most_bytes: int, what: str) -> str:
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError:
-        raise invalid(f"{what} is not text.") from None
+        raise invalid_request(f"{what} is not text.") from None
     if size_bytes > most_bytes:
-        raise invalid(f"{what} is at most {most_bytes} bytes long.")
+        raise invalid_request(f"{what} is at most {most_bytes} bytes long.")
     return text

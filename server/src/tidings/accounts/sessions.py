@@ -10,112 +10,116 @@ from dataclasses import dataclass
 import msgspec
 
 from tidings.accounts.model import Principal, SessionId
-from tidings.accounts.ports import Keys, Minting, SessionRows, UserRows
-from tidings.accounts.records import Device, Grant, Session, User
+from tidings.accounts.ports import SessionStore, TenantKeyProvider, TokenMinter, UserStore
+from tidings.accounts.records import Device, Session, TokenGrant, User
 from tidings.accounts.refresh import (
     SECRET_BYTES,
     Mac,
-    Presented,
+    PresentedToken,
     TokenUse,
     check_retry_key,
-    following,
-    hash_of,
-    is_ours,
-    judge,
-    parse,
-    spell,
+    classify_use,
+    format_token,
+    has_valid_mac,
+    next_token,
+    parse_token,
+    token_hash,
 )
-from tidings.accounts.refusals import refused_for
-from tidings.accounts.rules import refused
-from tidings.accounts.users import not_found
+from tidings.accounts.refusals import rejected_for
+from tidings.accounts.rules import credential_invalid
+from tidings.accounts.users import user_not_found
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind, record
+from tidings.kernel.security import SecurityEventKind, record_security_event
 
 MAX_S = 365 * 86_400.0
 MAX_COUNT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    rows: SessionRows
-    users: UserRows
-    access: Minting
-    keys: Keys
+class SessionDeps:
+    rows: SessionStore
+    users: UserStore
+    access: TokenMinter
+    keys: TenantKeyProvider
     clock: Clock
 
 
-class Sessions:
+class SessionService:
     """A session is over when it was not refreshed for `idle_s`, and in any case `max_s` after the login.
 
     A user has `max_count` sessions at most, one per device. Logins at the same moment may exceed the bound until the
     user's next login.
     """
 
-    def __init__(self, world: World, idle_s: float, max_s: float = MAX_S, max_count: int = MAX_COUNT) -> None:
-        self._world = world
+    def __init__(
+        self, deps: SessionDeps, idle_s: float, max_s: float = MAX_S, max_count: int = MAX_COUNT
+    ) -> None:
+        self._deps = deps
         self._idle_ms = round(idle_s * 1000)
         self._max_ms = round(max_s * 1000)
         self._max_count = max_count
 
-    async def begin(self, user: User, device: Device) -> Grant:
+    async def begin(self, user: User, device: Device) -> TokenGrant:
         """Log a device in. Ends the device's earlier session, and the user's least recently used beyond the bound.
 
         The caller has verified who the user is. A concurrent end of all sessions ends this one too: `epoch` was read
         before this row is written.
         """
-        secret, now_ms = os.urandom(SECRET_BYTES), self._world.clock.now_ms()
+        secret, now_ms = os.urandom(SECRET_BYTES), self._deps.clock.now_ms()
         row = Session(
             tenant=user.tenant,
             session=SessionId(new_ulid()),
             user=user.user,
             device=device,
-            token_hash=hash_of(secret),
+            token_hash=token_hash(secret),
             epoch=user.sessions_epoch,
             created_at_ms=now_ms,
             refreshed_at_ms=now_ms,
             expires_at_ms=self._end_ms(now_ms, now_ms),
         )
         grant = await self._grant(row, secret, await self._mac(row.tenant))
-        await self._world.rows.create(row)
+        await self._deps.rows.create(row)
         await self._end_replaced(row)
         return grant
 
-    async def refresh(self, token: str, retry_key: str | None = None) -> Grant:
+    async def refresh(self, token: str, retry_key: str | None = None) -> TokenGrant:
         """A new token for the one that is good. The same retry with the same key gets the same token.
 
         One that was good before and comes with another key, or with none, has been copied: the session ends.
         """
-        presented = parse(token)
+        presented = parse_token(token)
         check_retry_key(retry_key)
-        row = presented and await self._world.rows.read(presented.tenant, presented.session)
+        row = presented and await self._deps.rows.read(presented.tenant, presented.session)
         if presented is None:
-            raise refused_for("malformed refresh token")
+            raise rejected_for("malformed refresh token")
         if row is None:
-            raise refused_for("refresh token of an unknown session", subject=presented.session)
+            raise rejected_for("refresh token of an unknown session", subject=presented.session)
         mac = await self._mac(row.tenant)
-        use = judge(row, presented, retry_key)
+        use = classify_use(row, presented, retry_key)
         if use is TokenUse.CURRENT:
             await self._check_is_on(row)
             return await self._rotate(row, presented, retry_key, mac)
-        return await self._give_again(use, row, presented, retry_key, mac)
+        return await self._repeat_grant(use, row, presented, retry_key, mac)
 
     async def list(self, tenant: TenantId, user: UserId) -> Sequence[Session]:
         """To look at: one that began a moment ago may be missing."""
-        found = await self._world.users.read(tenant, user)
+        found = await self._deps.users.read(tenant, user)
         if found is None:
-            raise not_found(user)
-        rows = await self._world.rows.list(tenant, user)
-        now_ms = self._world.clock.now_ms()
-        return sorted((row for row in rows if is_on(row, found, now_ms)), key=lambda row: row.created_at_ms)
+            raise user_not_found(user)
+        rows = await self._deps.rows.list(tenant, user)
+        now_ms = self._deps.clock.now_ms()
+        return sorted(
+            (row for row in rows if is_active(row, found, now_ms)), key=lambda row: row.created_at_ms
+        )
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """False: there is none such of this user's."""
-        is_ended = await self._world.rows.delete(tenant, session, user, self._world.clock.now_ms())
+        is_ended = await self._deps.rows.delete(tenant, session, user, self._deps.clock.now_ms())
         if is_ended:
-            record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
+            record_security_event(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
         return is_ended
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
@@ -123,55 +127,63 @@ class Sessions:
 
         The epoch goes up first: it ends also what the index does not show yet. Deleting the rows only tidies up.
         """
-        if not await self._world.users.end_sessions(tenant, user, self._world.clock.now_ms()):
-            raise not_found(user)
-        record(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions")
+        if not await self._deps.users.end_sessions(tenant, user, self._deps.clock.now_ms()):
+            raise user_not_found(user)
+        record_security_event(
+            SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions"
+        )
         # not the ones of the new epoch: who logs in again while this runs stays
-        confirmed = await self._world.users.confirm(tenant, user)
+        confirmed = await self._deps.users.confirm(tenant, user)
         epoch = confirmed.sessions_epoch if confirmed else 0
-        rows = [row for row in await self._world.rows.list(tenant, user) if row.epoch < epoch]
-        await self._world.rows.delete_many(tenant, [row.session for row in rows])
+        rows = [row for row in await self._deps.rows.list(tenant, user) if row.epoch < epoch]
+        await self._deps.rows.delete_many(tenant, [row.session for row in rows])
         return len(rows)
 
-    async def _rotate(self, row: Session, presented: Presented, retry_key: str | None, mac: Mac) -> Grant:
+    async def _rotate(
+        self, row: Session, presented: PresentedToken, retry_key: str | None, mac: Mac
+    ) -> TokenGrant:
         """The race: many come with one token. One's update stands; the others are judged by what it left."""
-        secret = os.urandom(SECRET_BYTES) if retry_key is None else following(presented, retry_key, mac)
-        now_ms = self._world.clock.now_ms()
+        secret = os.urandom(SECRET_BYTES) if retry_key is None else next_token(presented, retry_key, mac)
+        now_ms = self._deps.clock.now_ms()
         after = msgspec.structs.replace(
             row,
-            token_hash=hash_of(secret),
+            token_hash=token_hash(secret),
             previous_hash=presented.hash,
-            rotation_key_hash=None if retry_key is None else hash_of(retry_key.encode()),
+            rotation_key_hash=None if retry_key is None else token_hash(retry_key.encode()),
             refreshed_at_ms=now_ms,
             expires_at_ms=self._end_ms(row.created_at_ms, now_ms),
         )
-        stands = await self._world.rows.rotate(after)
+        stands = await self._deps.rows.rotate(after)
         if stands is None:
             raise _ended(row)
         if stands.token_hash == after.token_hash:
             return await self._grant(stands, secret, mac)
-        return await self._give_again(judge(stands, presented, retry_key), stands, presented, retry_key, mac)
+        return await self._repeat_grant(
+            classify_use(stands, presented, retry_key), stands, presented, retry_key, mac
+        )
 
-    async def _give_again(
-        self, use: TokenUse, row: Session, presented: Presented, retry_key: str | None, mac: Mac
-    ) -> Grant:
+    async def _repeat_grant(
+        self, use: TokenUse, row: Session, presented: PresentedToken, retry_key: str | None, mac: Mac
+    ) -> TokenGrant:
         if use is TokenUse.RETRY and retry_key is not None:
             await self._check_is_on(row)
-            return await self._grant(row, following(presented, retry_key, mac), mac)
-        if is_ours(presented, mac):
-            record(SecurityEventKind.REFRESH_REUSED, tenant=row.tenant, user=row.user, subject=row.session)
+            return await self._grant(row, next_token(presented, retry_key, mac), mac)
+        if has_valid_mac(presented, mac):
+            record_security_event(
+                SecurityEventKind.REFRESH_REUSED, tenant=row.tenant, user=row.user, subject=row.session
+            )
             await self._end(row)
-            raise refused()
-        raise refused_for("unknown refresh token", tenant=row.tenant, user=row.user, subject=row.session)
+            raise credential_invalid()
+        raise rejected_for("unknown refresh token", tenant=row.tenant, user=row.user, subject=row.session)
 
     async def _end_replaced(self, new: Session) -> None:
         """End what the new session replaces. A row that the index does not show yet ends with a later login."""
-        now_ms = self._world.clock.now_ms()
-        listed = await self._world.rows.list(new.tenant, new.user)
+        now_ms = self._deps.clock.now_ms()
+        listed = await self._deps.rows.list(new.tenant, new.user)
         live = [row for row in listed if row.epoch == new.epoch and now_ms < row.expires_at_ms]
-        for row, reason in replaced(new, live, self._max_count):
+        for row, reason in sessions_to_replace(new, live, self._max_count):
             await self._end(row)
-            record(
+            record_security_event(
                 SecurityEventKind.SESSIONS_ENDED,
                 tenant=row.tenant,
                 user=row.user,
@@ -183,18 +195,18 @@ class Sessions:
         return min(now_ms + self._idle_ms, created_at_ms + self._max_ms)
 
     async def _check_is_on(self, row: Session) -> None:
-        user = await self._world.users.confirm(row.tenant, row.user)
-        if user is None or not is_on(row, user, self._world.clock.now_ms()):
+        user = await self._deps.users.confirm(row.tenant, row.user)
+        if user is None or not is_active(row, user, self._deps.clock.now_ms()):
             await self._end(row)
             raise _ended(row)
 
     async def _end(self, row: Session) -> None:
-        await self._world.rows.delete(row.tenant, row.session, row.user, self._world.clock.now_ms())
+        await self._deps.rows.delete(row.tenant, row.session, row.user, self._deps.clock.now_ms())
 
-    async def _grant(self, row: Session, secret: bytes, mac: Mac) -> Grant:
-        access = self._world.access
+    async def _grant(self, row: Session, secret: bytes, mac: Mac) -> TokenGrant:
+        access = self._deps.access
         # a token has whole seconds: never said to live longer than it does
-        expires_at_ms = (self._world.clock.now_ms() // 1000 + int(access.life_s)) * 1000
+        expires_at_ms = (self._deps.clock.now_ms() // 1000 + int(access.life_s)) * 1000
         principal = Principal(
             tenant=row.tenant,
             user=row.user,
@@ -202,22 +214,24 @@ class Sessions:
             session=row.session,
             expires_at_ms=expires_at_ms,
         )
-        return Grant(
+        return TokenGrant(
             session=row,
-            refresh_token=Secret(spell(row.tenant, row.session, secret, mac)),
+            refresh_token=Secret(format_token(row.tenant, row.session, secret, mac)),
             access_token=Secret(await access.mint(principal)),
             access_expires_at_ms=expires_at_ms,
         )
 
     async def _mac(self, tenant: TenantId) -> Mac:
-        return (await self._world.keys.of(tenant)).fingerprint
+        return (await self._deps.keys.of(tenant)).fingerprint
 
 
 def _ended(row: Session) -> TidingsError:
-    return refused_for("the session has ended", tenant=row.tenant, user=row.user, subject=row.session)
+    return rejected_for("the session has ended", tenant=row.tenant, user=row.user, subject=row.session)
 
 
-def replaced(new: Session, live: Sequence[Session], max_count: int) -> Sequence[tuple[Session, str]]:
+def sessions_to_replace(
+    new: Session, live: Sequence[Session], max_count: int
+) -> Sequence[tuple[Session, str]]:
     """Say which of a user's sessions a login ends, and why.
 
     Two logins at the same moment list each other's rows. Both order the rows alike, and a login ends only rows that
@@ -240,6 +254,6 @@ def _last_use(row: Session) -> tuple[int, SessionId]:
     return row.refreshed_at_ms, row.session
 
 
-def is_on(row: Session, user: User, now_ms: int) -> bool:
+def is_active(row: Session, user: User, now_ms: int) -> bool:
     is_current = row.epoch == user.sessions_epoch and now_ms < row.expires_at_ms
     return is_current and user.suspended_at_ms is None

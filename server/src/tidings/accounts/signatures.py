@@ -12,7 +12,7 @@ from joserfc.jwk import import_key
 from joserfc.jws import JWSRegistry
 
 from tidings.accounts.public_keys import ALGORITHMS, Jwk, PublicKey, read_key
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 
 
 class _Registry(JWSRegistry):
@@ -27,14 +27,16 @@ _REGISTRY = _Registry(algorithms=sorted(ALGORITHMS - {"EdDSA"}), strict_check_he
 
 
 def check_signature(token: str, key: PublicKey) -> None:
-    """Raises `RefusedError`."""
+    """Raises `CredentialRejectedError`."""
     try:
         jws.deserialize_compact(token, key.key, registry=_REGISTRY)
     except (JoseError, ValueError) as error:
-        raise RefusedError(f"its signature is not that of key {key.kid}: {type(error).__name__}") from error
+        raise CredentialRejectedError(
+            f"its signature is not that of key {key.kid}: {type(error).__name__}"
+        ) from error
 
 
-class Signatures:
+class SignatureCache:
     """Those that were good, by the digest of their token: who comes back with it is spared the dearest part.
 
     That a key signed a token stays true. Whether the key is still the tenant's, and the rest of what the token says,
@@ -42,17 +44,17 @@ class Signatures:
     """
 
     def __init__(self, kept: int) -> None:
-        self._kept = kept
+        self._cache = kept
         self._good: OrderedDict[bytes, PublicKey] = OrderedDict()
 
     def check(self, digest: bytes, token: str, key: PublicKey) -> None:
-        """Raises `RefusedError`."""
+        """Raises `CredentialRejectedError`."""
         known = self._good.get(digest)
         if known is None or not _is_same(known, key):
             check_signature(token, key)
         self._good[digest] = key
         self._good.move_to_end(digest)
-        if len(self._good) > self._kept:
+        if len(self._good) > self._cache:
             self._good.popitem(last=False)
 
 
@@ -61,7 +63,7 @@ def _is_same(one: PublicKey, other: PublicKey) -> bool:
     return one is other or one.key.as_dict() == other.key.as_dict()
 
 
-def sign(claims: Mapping[str, Any], private: Jwk) -> str:
+def sign_jws(claims: Mapping[str, Any], private: Jwk) -> str:
     """A token as a customer's server would mint it. Raises `BadKeyError`, or `JoseError` for a key without `d`."""
     key = read_key(private)
     algorithm = "ES256" if "ES256" in key.algorithms else "EdDSA"

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from tidings.accounts.public_keys import BadKeyError, Jwk, Kind, make_pair, public_part, read_key
+from tidings.accounts.public_keys import BadKeyError, Jwk, KeyAlgorithm, make_pair, public_part, read_key
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.kernel.security import SecurityEventKind, record
+from tidings.kernel.security import SecurityEventKind, record_security_event
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):
@@ -45,12 +45,12 @@ class SigningKeyStore(Protocol):
         ...
 
 
-class SigningKeys:
+class SigningKeyService:
     def __init__(self, store: SigningKeyStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
-    async def make(self, tenant: TenantId, kind: Kind) -> NewPair:
+    async def make(self, tenant: TenantId, kind: KeyAlgorithm) -> NewPair:
         private = make_pair(kind)
         return NewPair(await self.add(tenant, private), private)
 
@@ -67,7 +67,7 @@ class SigningKeys:
                 f"{tenant} has a key {kid} already.",
                 hint="A `kid` is never used again, not even for a key that was retired.",
             )
-        record(SecurityEventKind.SIGNING_KEY_ADDED, tenant=tenant, subject=kid)
+        record_security_event(SecurityEventKind.SIGNING_KEY_ADDED, tenant=tenant, subject=kid)
         return key
 
     async def list(self, tenant: TenantId) -> Sequence[SigningKey]:
@@ -76,7 +76,7 @@ class SigningKeys:
     async def retire(self, tenant: TenantId, kid: str, not_after_ms: int) -> SigningKey:
         for key in await self._store.list(tenant):
             if key.kid == kid and await self._store.retire(key, not_after_ms):
-                record(SecurityEventKind.SIGNING_KEY_RETIRED, tenant=tenant, subject=kid)
+                record_security_event(SecurityEventKind.SIGNING_KEY_RETIRED, tenant=tenant, subject=kid)
                 return key
         raise TidingsError(
             Code.REQUEST_INVALID,

@@ -24,7 +24,7 @@ _CONFIG = Config(
 )
 
 
-class Publishing(Protocol):
+class SnsPublisher(Protocol):
     """As much of botocore's client of SNS as is used."""
 
     def publish(self, **request: Any) -> Mapping[str, Any]: ...  # noqa: ANN401 - botocore's own form
@@ -33,7 +33,7 @@ class Publishing(Protocol):
 class SnsSms:
     """A retry may send a message twice: the same code, so no harm."""
 
-    def __init__(self, client: Publishing, sender_id: str | None = None) -> None:
+    def __init__(self, client: SnsPublisher, sender_id: str | None = None) -> None:
         self._client = client
         self._attributes = {_TYPE: _text("Transactional")} | (
             {_SENDER: _text(sender_id)} if sender_id else {}
@@ -52,11 +52,11 @@ class SnsSms:
             ) from None
 
 
-def sns_client(region: str, endpoint: str | None = None) -> Publishing:
+def sns_client(region: str, endpoint: str | None = None) -> SnsPublisher:
     """Credentials come from where every AWS tool takes them."""
     session = botocore.session.get_session()
     client = session.create_client("sns", region_name=region, endpoint_url=endpoint, config=_CONFIG)
-    return cast("Publishing", client)  # its methods are made from its model, at run time
+    return cast("SnsPublisher", client)  # its methods are made from its model, at run time
 
 
 def _reason(error: BotoCoreError | ClientError) -> str:

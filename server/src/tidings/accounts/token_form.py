@@ -11,11 +11,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 
 MAX_TOKEN_BYTES = 8192
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)")
-_KEPT_CHARS = 200
+_MAX_HEADER_CHARS = 200
 """What strangers can make us keep is bounded; headers that people use are half as long."""
 NOT_IN_A_HEADER = ("jku", "jwk", "x5u", "x5c", "crit", "b64")
 """Places that bring a key along, and extensions that must be understood: none of them is."""
@@ -28,18 +28,18 @@ class Segments(NamedTuple):
     claims: str
 
 
-def split(token: str) -> Segments:
+def split_jwt(token: str) -> Segments:
     """Bounds come first: nothing is decoded of what is too long or has other characters."""
     if len(token) > MAX_TOKEN_BYTES:
-        raise RefusedError(f"it is longer than {MAX_TOKEN_BYTES} bytes")
+        raise CredentialRejectedError(f"it is longer than {MAX_TOKEN_BYTES} bytes")
     form = _FORM.fullmatch(token)
     if form is None:
-        raise RefusedError("it is not three parts of base64url with dots between")
+        raise CredentialRejectedError("it is not three parts of base64url with dots between")
     return Segments(form[1], form[2])
 
 
-def read_header(segment: str) -> Mapping[str, Any]:
-    return _kept_header(segment) if len(segment) <= _KEPT_CHARS else _read_object(segment, "header")
+def read_jwt_header(segment: str) -> Mapping[str, Any]:
+    return _kept_header(segment) if len(segment) <= _MAX_HEADER_CHARS else _read_object(segment, "header")
 
 
 @lru_cache(maxsize=1_024)
@@ -48,7 +48,7 @@ def _kept_header(segment: str) -> Mapping[str, Any]:
     return MappingProxyType(_read_object(segment, "header"))
 
 
-def read_body(segment: str) -> Json:
+def read_jwt_body(segment: str) -> Json:
     return _read_object(segment, "claims")
 
 
@@ -57,21 +57,21 @@ def _read_object(segment: str, part: str) -> Json:
     try:
         value = _read(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)).decode())
     except (ValueError, RecursionError) as error:
-        raise RefusedError(f"its {part} can't be read: {type(error).__name__}") from error
+        raise CredentialRejectedError(f"its {part} can't be read: {type(error).__name__}") from error
     if not isinstance(value, dict):
-        raise RefusedError(f"its {part} is not a JSON object")
+        raise CredentialRejectedError(f"its {part} is not a JSON object")
     return value
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> Json:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise RefusedError("a name stands twice in one of its JSON objects")
+        raise CredentialRejectedError("a name stands twice in one of its JSON objects")
     return made
 
 
 def _no_constant(name: str) -> float:
-    raise RefusedError(f"{name} is not JSON")
+    raise CredentialRejectedError(f"{name} is not JSON")
 
 
 _read = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_no_constant).decode

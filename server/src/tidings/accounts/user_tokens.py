@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from tidings.accounts.claims import Claims, read_claims
+from tidings.accounts.claims import ClaimsPolicy, read_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
-from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.refusals import CredentialRejectedError, to_public_error
 from tidings.accounts.revocations import Revocation
-from tidings.accounts.signatures import Signatures
-from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_body, read_header, split
+from tidings.accounts.signatures import SignatureCache
+from tidings.accounts.token_form import NOT_IN_A_HEADER, Json, read_jwt_body, read_jwt_header, split_jwt
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId
 from tidings.tenants.model import Tenant
@@ -23,14 +23,14 @@ from tidings.tenants.model import Tenant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPolicy:
-    """`kept_s`: how long a token that was verified is taken again without a look at keys and settings.
+    """`cache_s`: how long a token that was verified is taken again without a look at keys and settings.
 
     `signed_count`: of so many it is remembered that their signature was good, for whenever they come again.
     """
 
     max_lifetime_s: float = 86_400.0
-    kept_s: float = 10.0
-    kept_count: int = 20_000
+    cache_s: float = 10.0
+    max_cached: int = 20_000
     signed_count: int = 50_000
 
 
@@ -41,7 +41,7 @@ class TenantSource(Protocol):
 class KeySource(Protocol):
     async def find(self, tenant: Tenant, kid: str, /) -> PublicKey | None: ...
 
-    def forget(self, tenant: TenantId, /) -> None:
+    def evict(self, tenant: TenantId, /) -> None:
         """Read the tenant's registered keys again before the next use."""
         ...
 
@@ -51,7 +51,7 @@ class _Verified(NamedTuple):
     until: float
 
 
-class UserTokens:
+class UserTokenVerifier:
     """Belongs to the event loop that it is used in."""
 
     def __init__(self, tenants: TenantSource, keys: KeySource, clock: Clock, policy: TokenPolicy) -> None:
@@ -60,7 +60,7 @@ class UserTokens:
         self._clock = clock
         self._policy = policy
         self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
-        self._signatures = Signatures(policy.signed_count)
+        self._signatures = SignatureCache(policy.signed_count)
 
     async def verify(self, token: str) -> Principal:
         """Raises `credential_invalid` or `credential_expired`; `keys_unavailable` while there is nothing to ask."""
@@ -69,8 +69,8 @@ class UserTokens:
             return again
         try:
             principal = await self.examine(token)
-        except RefusedError as refused:
-            raise refusal(refused) from refused
+        except CredentialRejectedError as refused:
+            raise to_public_error(refused) from refused
         self._remember(digest, principal)
         return principal
 
@@ -80,22 +80,26 @@ class UserTokens:
         kid = principal.signed_by
         key = None if tenant is None or kid is None else await self._keys.find(tenant, kid)
         if key is None or self._is_retired(key):
-            raise refusal(RefusedError(f"key {kid} of {principal.tenant} is gone or retired"))
+            raise to_public_error(
+                CredentialRejectedError(f"key {kid} of {principal.tenant} is gone or retired")
+            )
 
-    def forget(self, revocation: Revocation) -> None:
+    def evict(self, revocation: Revocation) -> None:
         if revocation.kid is not None:
-            self._keys.forget(revocation.tenant)
+            self._keys.evict(revocation.tenant)
             self._verified.clear()
 
     async def examine(self, token: str) -> Principal:
-        """Raises `RefusedError`, which says why. Remembers of it only that its signature was good."""
-        segments = split(token)
-        header, claims = read_header(segments.header), read_body(segments.claims)
+        """Raises `CredentialRejectedError`, which says why. Remembers of it only that its signature was good."""
+        segments = split_jwt(token)
+        header, claims = read_jwt_header(segments.header), read_jwt_body(segments.claims)
         algorithm, kid = _check_header(header)
         tenant = await self._tenant_named(claims)
         key = await self._keys.find(tenant, kid)
         if key is None:
-            raise RefusedError(f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL")
+            raise CredentialRejectedError(
+                f"{tenant.id} has no key {kid!r}: neither registered nor at its JWKS URL"
+            )
         self._check_key(key, algorithm)
         _check_typ(header, tenant)
         self._signatures.check(_digest(token), token, key)
@@ -106,17 +110,17 @@ class UserTokens:
     async def _tenant_named(self, claims: Json) -> Tenant:
         name = claims.get("tenant")
         if not isinstance(name, str):
-            raise RefusedError("it has no claim `tenant`, so its keys can't be found")
+            raise CredentialRejectedError("it has no claim `tenant`, so its keys can't be found")
         tenant = await self._tenants.find(TenantId(name))
         if tenant is None:
-            raise RefusedError(f"there is no tenant {name!r}")
+            raise CredentialRejectedError(f"there is no tenant {name!r}")
         return tenant
 
     def _check_key(self, key: PublicKey, algorithm: str) -> None:
         if algorithm not in key.algorithms:
-            raise RefusedError(f"its `alg` {algorithm} is not one of key {key.kid}")
+            raise CredentialRejectedError(f"its `alg` {algorithm} is not one of key {key.kid}")
         if self._is_retired(key):
-            raise RefusedError(f"key {key.kid} is retired")
+            raise CredentialRejectedError(f"key {key.kid} is retired")
 
     def _is_retired(self, key: PublicKey) -> bool:
         return key.not_after_ms is not None and key.not_after_ms <= self._clock.now_ms()
@@ -132,8 +136,8 @@ class UserTokens:
         return None
 
     def _remember(self, digest: bytes, principal: Principal) -> None:
-        self._verified[digest] = _Verified(principal, self._clock.monotonic() + self._policy.kept_s)
-        if len(self._verified) > self._policy.kept_count:
+        self._verified[digest] = _Verified(principal, self._clock.monotonic() + self._policy.cache_s)
+        if len(self._verified) > self._policy.max_cached:
             self._verified.popitem(last=False)
 
 
@@ -144,12 +148,14 @@ def _digest(token: str) -> bytes:
 def _check_header(header: Mapping[str, Any]) -> tuple[str, str]:
     """The algorithm and the key that it names."""
     if strange := [name for name in NOT_IN_A_HEADER if name in header]:
-        raise RefusedError(f"its header has {strange}; keys and extensions are not taken from a token")
+        raise CredentialRejectedError(
+            f"its header has {strange}; keys and extensions are not taken from a token"
+        )
     algorithm, kid = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise RefusedError(f"its `alg` is {algorithm!r}, allowed are {sorted(ALGORITHMS)}")
+        raise CredentialRejectedError(f"its `alg` is {algorithm!r}, allowed are {sorted(ALGORITHMS)}")
     if not isinstance(kid, str) or not 0 < len(kid) <= MAX_KID_BYTES:
-        raise RefusedError("its header has no `kid`, so its key can't be found")
+        raise CredentialRejectedError("its header has no `kid`, so its key can't be found")
     return algorithm, kid
 
 
@@ -157,14 +163,14 @@ def _check_typ(header: Mapping[str, Any], tenant: Tenant) -> None:
     """Media types are compared without case, and `application/` may be left out (RFC 7515, 4.1.9)."""
     wanted, typ = tenant.settings.tokens.typ, header.get("typ")
     if wanted is not None and (not isinstance(typ, str) or _media_type(typ) != _media_type(wanted)):
-        raise RefusedError(f"its `typ` {typ!r} is not {wanted!r}")
+        raise CredentialRejectedError(f"its `typ` {typ!r} is not {wanted!r}")
 
 
 def _media_type(typ: str) -> str:
     return typ.lower().removeprefix("application/")
 
 
-def _principal(said: Claims, kid: str) -> Principal:
+def _principal(said: ClaimsPolicy, kid: str) -> Principal:
     return Principal(
         tenant=said.tenant,
         user=said.user,

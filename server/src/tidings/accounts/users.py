@@ -6,33 +6,33 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from tidings.accounts.ports import UserRows
+from tidings.accounts.ports import UserStore
 from tidings.accounts.records import Phone, ProfileChange, User
-from tidings.accounts.rules import check_avatar, check_display_name, check_user_id, invalid
+from tidings.accounts.rules import check_avatar, check_display_name, check_user_id, invalid_request
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId, hash_of, new_ulid
+from tidings.kernel.ids import TenantId, UserId, new_ulid, stable_hash
 
 MAX_READ = 100
 PARTS = 256
 """Parts of a tenant's directory."""
-PARTS_AT_ONCE = 32
+MAX_CONCURRENT_PARTS = 32
 
 
-class Listing(NamedTuple):
+class UserPage(NamedTuple):
     """A page of users. `after`: what the next page begins behind; None: this is the last."""
 
     users: Sequence[User]
     after: UserId | None
 
 
-class _Places(NamedTuple):
+class _KnownAddresses(NamedTuple):
     users: Sequence[UserId]
     has_more: bool
 
 
-class Users:
-    def __init__(self, rows: UserRows, clock: Clock) -> None:
+class UserService:
+    def __init__(self, rows: UserStore, clock: Clock) -> None:
         self._rows = rows
         self._clock = clock
 
@@ -78,7 +78,7 @@ class Users:
         if made.is_created:
             return new, True
         if made.owner is None:
-            raise TidingsError(Code.CHANGED_MEANWHILE, "The user's id was taken at this moment.")
+            raise TidingsError(Code.WRITE_CONFLICT, "The user's id was taken at this moment.")
         return await self._confirmed(tenant, made.owner), False
 
     async def admitted(self, tenant: TenantId, user: UserId) -> User:
@@ -95,20 +95,22 @@ class Users:
     async def suspend(self, tenant: TenantId, user: UserId, *, is_on: bool) -> None:
         """Refuse every credential of the user, or take that back."""
         if not await self._rows.suspend(tenant, check_user_id(user), self._clock.now_ms(), is_on=is_on):
-            raise not_found(user)
+            raise user_not_found(user)
 
-    async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> Listing:
+    async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> UserPage:
         """List users in the order of the directory: by part, then by id. `after`: the last of the page before."""
-        places = await self._places(tenant, after, limit, prefix)
+        places = await self._addresses(tenant, after, limit, prefix)
         found = await self.read_many(tenant, places.users)
         users = [found[user] for user in places.users if user in found]
-        return Listing(users, places.users[-1] if places.has_more and places.users else None)
+        return UserPage(users, places.users[-1] if places.has_more and places.users else None)
 
-    async def _places(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str) -> _Places:
-        part = 0 if after is None else hash_of(after) % PARTS
+    async def _addresses(
+        self, tenant: TenantId, after: UserId | None, limit: int, prefix: str
+    ) -> _KnownAddresses:
+        part = 0 if after is None else stable_hash(after) % PARTS
         users: list[UserId] = []
         while part < PARTS and len(users) < limit:
-            some = range(part, min(part + PARTS_AT_ONCE, PARTS))
+            some = range(part, min(part + MAX_CONCURRENT_PARTS, PARTS))
             reads = (
                 self._rows.directory(
                     tenant, each, prefix=prefix, below=after if each == part else None, limit=limit + 1
@@ -117,7 +119,7 @@ class Users:
             )
             users.extend(user for page in await asyncio.gather(*reads) for user in page.users)
             part, after = some[-1] + 1, None
-        return _Places(users[:limit], has_more=len(users) > limit or part < PARTS)
+        return _KnownAddresses(users[:limit], has_more=len(users) > limit or part < PARTS)
 
     async def by_phone(self, tenant: TenantId, phone: Phone) -> User | None:
         owner = await self._rows.owner(tenant, phone)
@@ -126,12 +128,12 @@ class Users:
     async def read(self, tenant: TenantId, user: UserId) -> User:
         found = await self._rows.read(tenant, check_user_id(user))
         if found is None:
-            raise not_found(user)
+            raise user_not_found(user)
         return found
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId]) -> Mapping[UserId, User]:
         if len(users) > MAX_READ:
-            raise invalid(f"At most {MAX_READ} users are read at once.")
+            raise invalid_request(f"At most {MAX_READ} users are read at once.")
         return await self._rows.read_many(tenant, [check_user_id(user) for user in users])
 
     async def update(self, tenant: TenantId, user: UserId, change: ProfileChange) -> User:
@@ -141,7 +143,7 @@ class Users:
             check_avatar(str(change.avatar_uri))
         changed = await self._rows.change(tenant, check_user_id(user), change, self._clock.now_ms())
         if changed is None:
-            raise not_found(user)
+            raise user_not_found(user)
         return changed
 
     async def _confirmed(self, tenant: TenantId, user: UserId) -> User:
@@ -156,5 +158,5 @@ class Users:
         return found
 
 
-def not_found(user: UserId) -> TidingsError:
+def user_not_found(user: UserId) -> TidingsError:
     return TidingsError(Code.USER_NOT_FOUND, f"There is no user {user}.")

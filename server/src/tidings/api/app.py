@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tidings.api import openapi, problems
-from tidings.api.cors import Cors
-from tidings.api.cursors import Cursors
-from tidings.api.door import Edge
-from tidings.api.envelope import Envelope, request_id_of
+from tidings.api.cors import CorsMiddleware
+from tidings.api.cursors import CursorSigner
+from tidings.api.door import ApiContext
+from tidings.api.envelope import RequestMiddleware, get_request_id
 from tidings.api.error_pages import add_error_pages
-from tidings.api.explorer import add_explorer, close_explorer
-from tidings.api.faults import told_faults
-from tidings.api.options import Options
+from tidings.api.explorer import add_swagger_ui, close_swagger_ui
+from tidings.api.faults import to_validation_error
+from tidings.api.options import ApiOptions
 from tidings.api.routes import (
     broadcasts,
     chat_list,
@@ -31,7 +31,7 @@ from tidings.api.routes import (
     stack,
     users,
 )
-from tidings.api.services import Services
+from tidings.api.services import ApiServices
 from tidings.kernel.errors import TidingsError
 
 _NOT_ALLOWED = 405
@@ -40,45 +40,45 @@ ROUTERS = (
     messages.router,
     chat_list.router,
     chats.router,
-    members.router,
+    members.members_router,
     login.router,
-    sessions.router,
+    sessions.sessions_router,
     users.router,
     inbox.router,
     inboxes.router,
     inboxes.bulk,
     broadcasts.router,
-    segments.router,
-    segments.bulk,
-    jobs.router,
+    segments.segments_router,
+    segments.segments_bulk,
+    jobs.jobs_router,
     stack.router,
     stack.bulk,
 )
 """Matched in this order, so those come first that are asked most."""
 
 
-def make_app(services: Services, options: Options) -> FastAPI:
+def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
     """An ASGI app. It opens and closes nothing: who made the services ends them."""
-    app = described()
-    app.state.edge = Edge(services, options, Cursors(options.cursor_secrets))
+    app = app_for_schema()
+    app.state.edge = ApiContext(services, options, CursorSigner(options.cursor_secrets))
     if options.serves_docs:
-        add_explorer(app)
+        add_swagger_ui(app)
     else:
-        close_explorer(app)
+        close_swagger_ui(app)
     add_error_pages(app)
-    _tell_errors(app, options)
+    _add_error_handlers(app, options)
     app.add_middleware(
-        Envelope,
+        RequestMiddleware,
         telemetry=services.telemetry,
         docs_root=options.docs_root,
         trusts_trace=options.trusts_trace,
     )
     if options.allowed_origins:
-        app.add_middleware(Cors, origins=options.allowed_origins)
+        app.add_middleware(CorsMiddleware, origins=options.allowed_origins)
     return app
 
 
-def described() -> FastAPI:
+def app_for_schema() -> FastAPI:
     """The routes alone, with nothing behind them: enough for the description."""
     app = FastAPI(
         title=openapi.TITLE,
@@ -92,15 +92,15 @@ def described() -> FastAPI:
     for router in ROUTERS:
         # as they are: a router that is included is matched in more steps, which cost a tenth of a request
         app.router.routes.extend(router.routes)
-    openapi.describe(app)
+    openapi.describe_api(app)
     return app
 
 
-def _tell_errors(app: FastAPI, options: Options) -> None:
+def _add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
     def tell(request: Request, error: TidingsError) -> Response:
-        if problems.is_ours(error):
-            problems.note(error, request)
-        return problems.told(error, request_id_of(request), options.docs_root)
+        if problems.is_server_fault(error):
+            problems.log_error(error, request)
+        return problems.problem_response(error, get_request_id(request), options.docs_root)
 
     @app.exception_handler(TidingsError)
     async def _known(request: Request, error: TidingsError) -> Response:
@@ -108,11 +108,11 @@ def _tell_errors(app: FastAPI, options: Options) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _unfit(request: Request, error: RequestValidationError) -> Response:
-        return tell(request, told_faults(error.errors()))
+        return tell(request, to_validation_error(error.errors()))
 
     @app.exception_handler(HTTPException)
     async def _by_framework(request: Request, error: HTTPException) -> Response:
-        response = tell(request, problems.from_http(error))
+        response = tell(request, problems.from_http_exception(error))
         response.headers.update(error.headers or {})
         if error.status_code == _NOT_ALLOWED:
             response.headers["allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))

@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
 
-from tidings.api.options import Options
+from tidings.api.options import ApiOptions
 from tidings.kernel.errors import Code, TidingsError
 
 LARGE_BYTES = 128 * 1024
 _INTEGERS = range(-(2**63), 2**64)
 
 
-async def read(request: Request, max_bytes: int) -> bytes:
+async def read_body(request: Request, max_bytes: int) -> bytes:
     """Refuses by the length that was announced, and by what came, whatever was announced."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > max_bytes:
@@ -34,14 +34,14 @@ async def read(request: Request, max_bytes: int) -> bytes:
     return bytes(body)
 
 
-async def parsed(body: bytes, options: Options) -> Any:  # noqa: ANN401 - as `parse`
+async def parse_async(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - as `parse_json`
     """A large one is looked through in a thread: 100,000 values take 30 ms, in which nobody else would be served."""
     if len(body) <= LARGE_BYTES:
-        return parse(body, options)
-    return await asyncio.to_thread(parse, body, options)
+        return parse_json(body, options)
+    return await asyncio.to_thread(parse_json, body, options)
 
 
-def parse(body: bytes, options: Options) -> Any:  # noqa: ANN401 - JSON is anything; the models say what it must be
+def parse_json(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - JSON is anything; the models say what it must be
     try:
         value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
     except RecursionError:
@@ -63,7 +63,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise TidingsError(Code.REQUEST_INVALID, f"{name} is not JSON.")
 
 
-def _bound(value: object, options: Options) -> None:
+def _bound(value: object, options: ApiOptions) -> None:
     """Level by level, so that nothing deep is walked deeply."""
     level, seen = [value], 0
     for _ in range(options.max_body_depth + 1):

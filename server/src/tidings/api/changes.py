@@ -15,7 +15,7 @@ _UPPER = ("maxLength", "maximum", "maxItems", "maxProperties")
 _LOWER = ("minLength", "minimum", "minItems", "minProperties")
 
 
-def breaking(old: Json, new: Json) -> list[str]:
+def find_breaking_api_changes(old: Json, new: Json) -> list[str]:
     return list(dict.fromkeys(_Comparison(old, new).found()))
 
 

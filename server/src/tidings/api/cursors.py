@@ -14,17 +14,17 @@ MAX_CURSOR_CHARS = 512
 _MAC_BYTES = 16
 
 
-class Cursors:
+class CursorSigner:
     def __init__(self, secrets: Sequence[Secret]) -> None:
         self._keys = [hashlib.sha256(b"cursor|" + secret.reveal().encode()).digest() for secret in secrets]
 
-    def of(self, tenant: TenantId, user: UserId | None, route: str, *filters: object) -> "Bound":
+    def of(self, tenant: TenantId, user: UserId | None, route: str, *filters: object) -> "CursorScope":
         """`filters`: what else the list was asked for with; a page goes on with the same."""
         parts = [tenant, user or "", route, *map(repr, filters)]
-        return Bound(self._keys, "".join(f"{len(part)}:{part}" for part in parts).encode())
+        return CursorScope(self._keys, "".join(f"{len(part)}:{part}" for part in parts).encode())
 
 
-class Bound:
+class CursorScope:
     """The cursors of one list of one caller: whose they are is signed with them, not written into them."""
 
     def __init__(self, keys: Sequence[bytes], owner: bytes) -> None:

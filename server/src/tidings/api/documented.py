@@ -6,7 +6,7 @@ from typing import Any
 
 from tidings.api import problems
 from tidings.api.schemas.problems import Problem
-from tidings.api.schemas.shape import Shape
+from tidings.api.schemas.shape import ApiModel
 from tidings.kernel.errors import Code
 
 OF_ANY = (
@@ -19,19 +19,19 @@ OF_GUARDED = (*OF_ANY, Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FO
 OF_BODIES = (Code.REQUEST_TOO_LARGE,)
 OF_CHANGES = (
     Code.OUTCOME_UNKNOWN,
-    Code.CHANGED_MEANWHILE,
-    Code.KEY_CONFLICT,
+    Code.WRITE_CONFLICT,
+    Code.IDEMPOTENCY_CONFLICT,
     Code.NOT_A_MEMBER,
     Code.CHAT_NOT_FOUND,
 )
 PATTERNS = "x-access-patterns"
 
 
-def route(
+def route_options(
     name: str,
     *refusals: Code,
     touches: Iterable[str],
-    repeat: type[Shape] | None = None,
+    repeat: type[ApiModel] | None = None,
     is_open: bool = False,
     **more: object,
 ) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def route(
     }
 
 
-def _repeat(model: type[Shape] | None) -> dict[int | str, dict[str, Any]]:
+def _repeat(model: type[ApiModel] | None) -> dict[int | str, dict[str, Any]]:
     return (
         {}
         if model is None
@@ -77,13 +77,13 @@ def _response(codes: list[Code]) -> dict[str, Any]:
 
 def examples() -> dict[str, Any]:
     """One of each code, which the routes that can answer with it refer to."""
-    return {code.value: {"summary": problems.title(code), "value": _example(code)} for code in Code}
+    return {code.value: {"summary": problems.problem_title(code), "value": _example(code)} for code in Code}
 
 
 def _example(code: Code) -> dict[str, object]:
     return {
         "type": f"/errors/{code}",
-        "title": problems.title(code),
+        "title": problems.problem_title(code),
         "status": problems.STATUS[code],
         "detail": "What was wrong, for people.",
         "code": code.value,

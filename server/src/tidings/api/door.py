@@ -1,4 +1,4 @@
-"""Who comes in. A route's class says how: `Guarded` verifies a credential, `Open` only counts the address.
+"""Who comes in. A route's class says how: `AuthenticatedRoute` verifies a credential, `PublicRoute` only counts the address.
 
 Both do so before a byte of the body is read. The tenant comes from the credential alone.
 """
@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import bodies
-from tidings.api.cursors import Cursors
-from tidings.api.faults import told_faults
-from tidings.api.options import Options
-from tidings.api.ports import Allowance
-from tidings.api.reading import Handler, reading, served
+from tidings.api.cursors import CursorSigner
+from tidings.api.faults import to_validation_error
+from tidings.api.options import ApiOptions
+from tidings.api.ports import RateLimitState
+from tidings.api.reading import Handler, as_asgi, make_fast_handler
 from tidings.api.recent import RecentCredentials
 from tidings.api.schemas.ids import USER_ID, UserName
-from tidings.api.services import Services
+from tidings.api.services import ApiServices
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 
@@ -29,20 +29,20 @@ _NAMED = "tidings-user"
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ApiContext:
     """What every request of an app shares."""
 
-    services: Services
-    options: Options
-    cursors: Cursors
+    services: ApiServices
+    options: ApiOptions
+    cursors: CursorSigner
     recent: RecentCredentials = field(default_factory=RecentCredentials)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class AuthenticatedRequest:
     """A request that was let in. `user` None: a tenant's server that named nobody."""
 
-    edge: Edge
+    edge: ApiContext
     principal: Principal
     user: UserId | None
 
@@ -57,11 +57,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class UserCall:
+class UserRequest:
     """A request in the name of a user."""
 
-    services: Services
-    cursors: Cursors
+    services: ApiServices
+    cursors: CursorSigner
     tenant: TenantId
     user: UserId
 
@@ -69,32 +69,32 @@ class UserCall:
         return ChatKey(self.tenant, chat)
 
 
-def edge_of(request: Request) -> Edge:
-    edge: Edge = request.app.state.edge
+def api_context(request: Request) -> ApiContext:
+    edge: ApiContext = request.app.state.edge
     return edge
 
 
-async def admit(request: Request) -> Call:
+async def authenticate(request: Request) -> AuthenticatedRequest:
     """Verify the credential and count the request.
 
     A refused credential counts for its address. Once the address has no more, its credentials are no longer looked
     at, except those that were valid a moment ago: neighbours of an attacker behind one NAT are served.
     """
-    edge, address = edge_of(request), address_of(request)
+    edge, address = api_context(request), client_address(request)
     if not edge.recent.has(request.headers.get("authorization", "")):
-        _heed(request, edge.services.limits.turned_away(address))
+        _heed(request, edge.services.limits.is_blocked(address))
     try:
-        principal = await edge.services.credentials.verify(bearer_of(request))
-        user = acting(principal, request.headers.get(_NAMED))
+        principal = await edge.services.credentials.verify(bearer_token(request))
+        user = acting_user(principal, request.headers.get(_NAMED))
     except TidingsError:
         await _count(request, edge, address)
         raise
     edge.recent.add(request.headers["authorization"])
     await _count(request, edge, address, principal, user)
-    return Call(edge, principal, user)
+    return AuthenticatedRequest(edge, principal, user)
 
 
-def acting(principal: Principal, named: str | None) -> UserId | None:
+def acting_user(principal: Principal, named: str | None) -> UserId | None:
     """Whose rights count. An API key may name a user of its tenant; a user is himself."""
     if named is None:
         return principal.user
@@ -111,24 +111,28 @@ def _user_named(text: str) -> UserId:
         return USER_ID.validate_python(text)
     except ValidationError as error:
         faults = [{**fault, "loc": ("header", "Tidings-User")} for fault in error.errors()]
-        raise told_faults(faults) from None
+        raise to_validation_error(faults) from None
 
 
 async def _count(
-    request: Request, edge: Edge, address: str, principal: Principal | None = None, user: UserId | None = None
+    request: Request,
+    edge: ApiContext,
+    address: str,
+    principal: Principal | None = None,
+    user: UserId | None = None,
 ) -> None:
     _heed(request, await edge.services.limits.admit(address, principal, user))
 
 
-def _heed(request: Request, allowance: Allowance | None) -> None:
+def _heed(request: Request, allowance: RateLimitState | None) -> None:
     if allowance is None:
         return
     request.state.allowance = allowance
     if not allowance.is_allowed:
-        raise limited(allowance)
+        raise rate_limited_error(allowance)
 
 
-def limited(allowance: Allowance) -> TidingsError:
+def rate_limited_error(allowance: RateLimitState) -> TidingsError:
     return TidingsError(
         Code.RATE_LIMITED,
         f"Too many requests: the limit by {allowance.policy} is reached.",
@@ -137,11 +141,11 @@ def limited(allowance: Allowance) -> TidingsError:
     )
 
 
-def address_of(request: Request) -> str:
+def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def bearer_of(request: Request) -> str:
+def bearer_token(request: Request) -> str:
     value = request.headers.get("authorization", "")
     if value[: len(_SCHEME)].lower() != _SCHEME:
         raise TidingsError(
@@ -166,13 +170,13 @@ class _ReadRequest(Request):
         return self._value
 
 
-class Open(APIRoute):
+class PublicRoute(APIRoute):
     """For those who have no credential yet."""
 
     async def let_in(self, request: Request) -> None:
-        await _count(request, edge_of(request), address_of(request))
+        await _count(request, api_context(request), client_address(request))
 
-    def bounds(self, options: Options) -> Options:
+    def bounds(self, options: ApiOptions) -> ApiOptions:
         """Of the body."""
         return options
 
@@ -182,19 +186,19 @@ class Open(APIRoute):
 
         async def guarded(request: Request) -> Response:
             await self.let_in(request)
-            bounds = self.bounds(edge_of(request).options)
+            bounds = self.bounds(api_context(request).options)
             return await handle(await _read(request, bounds) if takes_body else request)
 
         return guarded
 
 
-class Guarded(Open):
+class AuthenticatedRoute(PublicRoute):
     """What only reads goes the short way."""
 
     def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - the framework's own arguments
         super().__init__(*given, **more)
-        if (handle := reading(self)) is not None:
-            self.app = served(self._guarding(handle))
+        if (handle := make_fast_handler(self)) is not None:
+            self.app = as_asgi(self._guarding(handle))
 
     def _guarding(self, handle: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
@@ -205,19 +209,19 @@ class Guarded(Open):
 
     @override
     async def let_in(self, request: Request) -> None:
-        request.state.call = await admit(request)
+        request.state.call = await authenticate(request)
 
 
-class Bulk(Guarded):
+class BulkRoute(AuthenticatedRoute):
     """For a list of 100,000 users: 64 characters each, and the rest of the request."""
 
     @override
-    def bounds(self, options: Options) -> Options:
+    def bounds(self, options: ApiOptions) -> ApiOptions:
         return replace(options, max_body_bytes=8 * 1024 * 1024, max_body_values=110_000)
 
 
-async def _read(request: Request, options: Options) -> Request:
-    body = await bodies.read(request, options.max_body_bytes)
+async def _read(request: Request, options: ApiOptions) -> Request:
+    body = await bodies.read_body(request, options.max_body_bytes)
     if not body:
         return _ReadRequest(request, body, None)
     if "json" not in request.headers.get("content-type", ""):
@@ -226,12 +230,12 @@ async def _read(request: Request, options: Options) -> Request:
             "The body must be JSON, and say so.",
             hint="Send `Content-Type: application/json`; curl does with `--json`.",
         )
-    return _ReadRequest(request, body, await bodies.parsed(body, options))
+    return _ReadRequest(request, body, await bodies.parse_async(body, options))
 
 
-def _let_in(request: Request) -> Call:
+def _let_in(request: Request) -> AuthenticatedRequest:
     """Verified before the body was read. A route of another class has none, and fails instead of letting in."""
-    call: Call = request.state.call
+    call: AuthenticatedRequest = request.state.call
     return call
 
 
@@ -255,7 +259,7 @@ Named = Annotated[
 
 class _User(_Credential):
     @override
-    async def __call__(self, request: Request, _: Named = None) -> UserCall:  # type: ignore[override]  # as above
+    async def __call__(self, request: Request, _: Named = None) -> UserRequest:  # type: ignore[override]  # as above
         call = _let_in(request)
         if call.user is None:
             raise TidingsError(
@@ -263,32 +267,32 @@ class _User(_Credential):
                 "Nobody is named.",
                 hint="With an API key, name the user in the header Tidings-User.",
             )
-        return UserCall(call.edge.services, call.edge.cursors, call.tenant, call.user)
+        return UserRequest(call.edge.services, call.edge.cursors, call.tenant, call.user)
 
 
 class _UsersServer(_Credential):
     @override
-    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # as above
+    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
         call = _let_in(request)
         if not call.is_server:
             raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
         return call
 
 
-class _NoticesServer(_Credential):
+class _NotificationsServer(_Credential):
     @override
-    async def __call__(self, request: Request) -> Call:  # type: ignore[override]  # as above
+    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
         call = _let_in(request)
-        if call.principal.user is not None or Scope.NOTICES not in call.principal.scopes:
-            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.NOTICES}.")
+        if call.principal.user is not None or Scope.NOTIFICATIONS not in call.principal.scopes:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.NOTIFICATIONS}.")
         return call
 
 
-class _Looker(_Credential):
+class _DirectoryReader(_Credential):
     """Who may look at the users of the tenant: each of them, and the tenant's server."""
 
     @override
-    async def __call__(self, request: Request, _: Named = None) -> Call:  # type: ignore[override]  # as above
+    async def __call__(self, request: Request, _: Named = None) -> AuthenticatedRequest:  # type: ignore[override]  # as above
         call = _let_in(request)
         if call.user is None and not call.is_server:
             raise TidingsError(
@@ -297,7 +301,7 @@ class _Looker(_Credential):
         return call
 
 
-type AsUser = Annotated[UserCall, Depends(_User())]
-type AsUsersServer = Annotated[Call, Depends(_UsersServer())]
-type AsNoticesServer = Annotated[Call, Depends(_NoticesServer())]
-type AsLooker = Annotated[Call, Depends(_Looker())]
+type AsUser = Annotated[UserRequest, Depends(_User())]
+type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
+type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_NotificationsServer())]
+type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

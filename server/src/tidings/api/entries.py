@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from tidings.delivery.model import Status
-from tidings.kernel.clock import time_text
+from tidings.delivery.model import MessageStatus
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId, message_id
 from tidings.messages.content import Content
-from tidings.messages.history import Page, Shown
-from tidings.messages.model import Entry, Kind
+from tidings.messages.history import HistorySlice, VisibleEntry
+from tidings.messages.model import Entry, EntryKind
 
 _AS_IT_IS = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
 _TIMES = {
@@ -26,11 +26,15 @@ _TIMES = {
 _encode = msgspec.json.Encoder().encode
 
 
-def entry_answer(chat: ChatKey, shown: Shown, reader: UserId, status: Status | None) -> Response:
+def entry_response(
+    chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
+) -> Response:
     return _answer(_entry(chat, shown, reader, status))
 
 
-def page_answer(chat: ChatKey, page: Page, reader: UserId, statuses: Mapping[int, Status]) -> Response:
+def history_response(
+    chat: ChatKey, page: HistorySlice, reader: UserId, statuses: Mapping[int, MessageStatus]
+) -> Response:
     return _answer(
         {
             "entries": [
@@ -47,20 +51,22 @@ def _answer(value: dict[str, Any]) -> Response:
     return Response(_encode(value), media_type="application/json")
 
 
-def _entry(chat: ChatKey, shown: Shown, reader: UserId, status: Status | None) -> dict[str, Any]:
+def _entry(
+    chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
+) -> dict[str, Any]:
     entry, state, content = shown
     out: dict[str, Any] = {
         "id": message_id(chat.chat, entry.sequence),
         "sequence": entry.sequence,
         "kind": entry.kind,
         "sender": entry.sender,
-        "created_at": time_text(entry.created_at_ms),
+        "created_at": format_ms(entry.created_at_ms),
         "state": state,
     }
     if entry.sender == reader:
         out["client_message_id"] = entry.client_key
     if status is not None and status.is_counted:
-        out["status"] = status.tick
+        out["status"] = status.status
     if content is not None:
         _add_content(out, content)
     if not _is_untouched(entry):
@@ -71,7 +77,7 @@ def _entry(chat: ChatKey, shown: Shown, reader: UserId, status: Status | None) -
 def _is_untouched(entry: Entry) -> bool:
     """A message as it was sent, as nearly all are: what `_add_rest` looks for is not there."""
     return (
-        entry.kind is Kind.MESSAGE
+        entry.kind is EntryKind.MESSAGE
         and entry.content_type is None
         and entry.visible_until_ms is None
         and entry.edited_at_ms is None
@@ -96,7 +102,7 @@ def _add_rest(out: dict[str, Any], entry: Entry) -> None:
             out[name] = value
     for name, field in _TIMES.items():
         if (at_ms := getattr(entry, field)) is not None:
-            out[name] = time_text(at_ms)
+            out[name] = format_ms(at_ms)
     if entry.users:
         out["users"] = entry.users
     if entry.reaction_counts:

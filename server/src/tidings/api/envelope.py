@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from tidings.api import problems
-from tidings.api.ports import Allowance, Telemetry
+from tidings.api.ports import ApiTelemetry, RateLimitState
 from tidings.kernel.ids import new_ulid
-from tidings.kernel.security import PLACE
+from tidings.kernel.security import ADDRESS
 
 REQUEST_ID: Final = "Request-Id"
 _NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
@@ -29,8 +29,8 @@ _SAFE = (
 _NO_ROUTE = "(no route)"
 
 
-class Envelope:
-    def __init__(self, app: ASGIApp, telemetry: Telemetry, docs_root: str, *, trusts_trace: bool) -> None:
+class RequestMiddleware:
+    def __init__(self, app: ASGIApp, telemetry: ApiTelemetry, docs_root: str, *, trusts_trace: bool) -> None:
         self._app = app
         self._telemetry = telemetry
         self._docs_root = docs_root
@@ -44,7 +44,7 @@ class Envelope:
         request_id = _request_id(headers.get(_NAME))
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         if scope["client"]:
-            PLACE.set(scope["client"][0])
+            ADDRESS.set(scope["client"][0])
         trace = headers.get(_TRACE, b"").decode("latin-1") if self._trusts_trace else ""
         sending = _Sending(
             send, scope["state"], request_id, is_public=scope["path"].startswith(("/docs", "/openapi.json"))
@@ -62,8 +62,10 @@ class Envelope:
         except Exception as error:
             if sending.status:
                 raise  # too late to say anything: the connection is cut
-            told = problems.unforeseen(error, Request(scope))
-            await problems.told(told, sending.request_id, self._docs_root)(scope, receive, sending)
+            told = problems.to_internal_error(error, Request(scope))
+            await problems.problem_response(told, sending.request_id, self._docs_root)(
+                scope, receive, sending
+            )
 
 
 class _Sending:
@@ -86,7 +88,7 @@ class _Sending:
         await self._send(message)
 
     def _limits(self) -> list[tuple[bytes, bytes]]:
-        allowance: Allowance | None = self._state.get("allowance")
+        allowance: RateLimitState | None = self._state.get("allowance")
         if allowance is None:
             return []
         name = f'"{allowance.policy}"'
@@ -113,7 +115,7 @@ def _template(scope: Scope) -> str:
     return "/openapi.json" if scope["path"] == "/openapi.json" else _NO_ROUTE
 
 
-def request_id_of(request: Request) -> str:
+def get_request_id(request: Request) -> str:
     state: State = request.state
     request_id: str = state.request_id
     return request_id

@@ -28,7 +28,7 @@ _STYLE = (
 )
 
 
-def explained(code: Code) -> str:
+def explain_error_code(code: Code) -> str:
     """Return the section of `code`, in Markdown."""
     return _sections()[code]
 

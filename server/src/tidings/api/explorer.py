@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 _ASSETS = "/docs/assets"
 
 
-def add_explorer(app: FastAPI) -> None:
+def add_swagger_ui(app: FastAPI) -> None:
     """Serve the explorer, and send those who open `/` in a browser there."""
     app.mount(_ASSETS, StaticFiles(directory=str(files("fastapi_offline") / "static")), name="explorer")
 
@@ -35,7 +35,7 @@ def add_explorer(app: FastAPI) -> None:
         return RedirectResponse("/docs")
 
 
-def close_explorer(app: FastAPI) -> None:
+def close_swagger_ui(app: FastAPI) -> None:
     """Take the description away too."""
     app.router.routes[:] = [
         route for route in app.router.routes if getattr(route, "path", "") != app.openapi_url

@@ -5,23 +5,23 @@ from typing import Any
 
 from tidings.api.schemas.ids import E164, PART, USER_PART
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import USER_ID_WORDS
+from tidings.kernel.ids import USER_ID_DESCRIPTION
 
 MAX_FAULTS = 20
 _PLACES = {"body", "query", "path", "header", "cookie"}
-_SPOKEN = {
+_FIELD_TEXTS = {
     "extra_forbidden": "There is nothing of this name here.",
     "missing": "It is missing.",
 }
 _FORMS = {
     PART: "It has printable ASCII characters only: no blanks, and none of `#`, `*`, `/`.",
-    USER_PART: f"It has {USER_ID_WORDS}.",
+    USER_PART: f"It has {USER_ID_DESCRIPTION}.",
     E164: "It is a phone number like +4915123456789: country code first, digits only.",
 }
 """In place of the words of pydantic, where those tell a regular expression or speak of inputs."""
 
 
-def told_faults(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
+def to_validation_error(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
     """The values themselves are not repeated: they may be secrets, or long."""
     told = [_fault(fault) for fault in faults[:MAX_FAULTS]]
     first = told[0]
@@ -42,7 +42,7 @@ def _fault(fault: Mapping[str, Any]) -> dict[str, str]:
 
 def _detail(fault: Mapping[str, Any]) -> str:
     form = fault.get("ctx", {}).get("pattern")
-    found: str = _SPOKEN.get(fault.get("type", "")) or _FORMS.get(form) or fault["msg"]
+    found: str = _FIELD_TEXTS.get(fault.get("type", "")) or _FORMS.get(form) or fault["msg"]
     return found
 
 

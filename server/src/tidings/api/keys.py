@@ -9,7 +9,7 @@ from tidings.api.schemas.ids import CLIENT_KEY, CLIENT_KEY_CHARS, PART
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ClientKey, new_ulid
 
-KeyHeader = Annotated[
+IdempotencyKeyHeader = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
@@ -22,13 +22,13 @@ KeyHeader = Annotated[
 ]
 
 
-def optional_key(in_header: str | None, in_body: ClientKey | None = None) -> ClientKey:
+def optional_idempotency_key(in_header: str | None, in_body: ClientKey | None = None) -> ClientKey:
     """Without one each request is a change of its own."""
-    return _given(in_header, in_body) or ClientKey(new_ulid())
+    return _header_value(in_header, in_body) or ClientKey(new_ulid())
 
 
-def required_key(in_header: str | None, in_body: ClientKey | None) -> ClientKey:
-    key = _given(in_header, in_body)
+def required_idempotency_key(in_header: str | None, in_body: ClientKey | None) -> ClientKey:
+    key = _header_value(in_header, in_body)
     if key is None:
         raise TidingsError(
             Code.REQUEST_INVALID,
@@ -39,7 +39,7 @@ def required_key(in_header: str | None, in_body: ClientKey | None) -> ClientKey:
     return key
 
 
-def _given(in_header: str | None, in_body: ClientKey | None) -> ClientKey | None:
+def _header_value(in_header: str | None, in_body: ClientKey | None) -> ClientKey | None:
     from_header = None if in_header is None else _unquoted(in_header)
     if from_header is not None and in_body is not None and from_header != in_body:
         raise TidingsError(Code.REQUEST_INVALID, "`Idempotency-Key` and `client_message_id` differ.")

@@ -39,7 +39,7 @@ _TAGS = {
 }
 
 
-def describe(app: FastAPI) -> None:
+def describe_api(app: FastAPI) -> None:
     """The framework asks this method for the document; it is made once."""
 
     def document() -> dict[str, Any]:
@@ -53,10 +53,10 @@ def describe(app: FastAPI) -> None:
 def _document(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in _TAGS.items()]
     found = get_openapi(title=TITLE, version=VERSION, description=ABOUT, routes=app.routes, tags=tags)
-    for operation in operations(found):
+    for operation in api_operations(found):
         _mend(operation)
     found["components"]["headers"] = {"RequestId": _REQUEST_ID}
-    told = {code for operation in operations(found) for code in codes_of(operation)}
+    told = {code for operation in api_operations(found) for code in error_codes(operation)}
     found["components"]["examples"] = {code: example for code, example in examples().items() if code in told}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -64,12 +64,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return found
 
 
-def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def api_operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for path in document["paths"].values():
         yield from (operation for method, operation in path.items() if method in _METHODS)
 
 
-def codes_of(operation: dict[str, Any]) -> set[str]:
+def error_codes(operation: dict[str, Any]) -> set[str]:
     """The error codes that an operation says it can answer with."""
     contents = (response.get("content", {}) for response in operation["responses"].values())
     return {code for content in contents for code in content.get(problems.MEDIA_TYPE, {}).get("examples", ())}

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from tidings.kernel.origins import NO_ORIGINS, Origins
+from tidings.kernel.origins import NO_ORIGINS, AllowedOrigins
 from tidings.kernel.secrets import Secret
 
 MIN_SECRET_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ApiOptions:
     """`cursor_secrets`: the first signs, all verify, so that a secret can be replaced. The same in every process.
 
     `docs_root` is put before the links to the pages of error codes. `trusts_trace`: traces of callers are gone on with.
@@ -22,7 +22,7 @@ class Options:
     max_body_values: int = 4_000
     docs_root: str = "/"
     trusts_trace: bool = False
-    allowed_origins: Origins = NO_ORIGINS
+    allowed_origins: AllowedOrigins = NO_ORIGINS
     serves_docs: bool = True
 
     def __post_init__(self) -> None:

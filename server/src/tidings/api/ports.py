@@ -7,16 +7,16 @@ from typing import Protocol
 from tidings.accounts.model import Principal
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.content import Content
-from tidings.messages.send import Sent
+from tidings.messages.send import SendResult
 
 
-class Credentials(Protocol):
+class ApiCredentials(Protocol):
     async def verify(self, bearer: str, /) -> Principal:
         """Raises `credential_invalid` or `credential_expired`; does not tell why."""
         ...
 
 
-class Sending(Protocol):
+class MessageSending(Protocol):
     """`messages.send`, and whatever is done with each committed message."""
 
     async def __call__(
@@ -29,11 +29,11 @@ class Sending(Protocol):
         after: int | None = None,
         content_type: str | None = None,
         ttl_s: int | None = None,
-    ) -> Sent: ...
+    ) -> SendResult: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class RateLimitState:
     """What is left in the bucket that is nearest to its end. `policy` is its name."""
 
     policy: str
@@ -45,29 +45,29 @@ class Allowance:
     retry_after_ms: int = 0
 
 
-class Limits(Protocol):
-    def turned_away(self, address: str, /) -> Allowance | None:
+class ApiLimits(Protocol):
+    def is_blocked(self, address: str, /) -> RateLimitState | None:
         """Of an address that nothing is known of: is it in vain to ask for it? Known here, without waiting."""
         ...
 
     async def admit(
         self, address: str, principal: Principal | None, user: UserId | None, /
-    ) -> Allowance | None:
+    ) -> RateLimitState | None:
         """Takes one from each bucket. Without a principal: an address that nothing is known of.
 
         None: nothing is limited. Never raises for an engine that is away.
         """
         ...
 
-    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance | None:
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState | None:
         """Take `tokens` for what a request costs beyond the request itself, from the tenant and from `user`."""
         ...
 
-    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance | None:
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState | None:
         """Count a chat that `user` is about to create."""
         ...
 
-    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance | None:
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState | None:
         """Charge a phone number that `user` looks up: `tokens` as `charge` does, and one from the user's daily bucket.
 
         Takes from all buckets or from none.
@@ -75,20 +75,20 @@ class Limits(Protocol):
         ...
 
 
-class Exchange(Protocol):
+class RequestTelemetry(Protocol):
     def answered(self, route: str, status: int, /) -> None:
         """`route` is the template of the address, never the address itself."""
         ...
 
 
-class Telemetry(Protocol):
-    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[Exchange]:
+class ApiTelemetry(Protocol):
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[RequestTelemetry]:
         """A span and its metrics around one request. `traceparent` only where the outside is trusted."""
         ...
 
 
-class NoLimits:
-    def turned_away(self, address: str, /) -> None:
+class NoApiLimits:
+    def is_blocked(self, address: str, /) -> None:
         del address
 
     async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> None:
@@ -109,10 +109,10 @@ class _Nothing:
         del route, status
 
 
-class NoTelemetry:
-    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[Exchange]:
+class NoApiTelemetry:
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[RequestTelemetry]:
         del method, traceparent
         return _NOTHING
 
 
-_NOTHING: AbstractContextManager[Exchange] = nullcontext(_Nothing())
+_NOTHING: AbstractContextManager[RequestTelemetry] = nullcontext(_Nothing())

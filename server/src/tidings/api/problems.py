@@ -26,15 +26,15 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.PHONE_LOGIN_OFF: 403,
     Code.CHAT_NOT_FOUND: 404,
     Code.CHAT_FULL: 409,
-    Code.STAYS_USED_UP: 409,
+    Code.REJOIN_LIMIT_REACHED: 409,
     Code.REQUEST_INVALID: 400,
     Code.REQUEST_TOO_LARGE: 413,
     Code.REQUEST_TOO_SLOW: 408,
     Code.HEADERS_TOO_LARGE: 431,
-    Code.ROUTE_UNKNOWN: 404,
+    Code.ENDPOINT_NOT_FOUND: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.CURSOR_INVALID: 400,
-    Code.REQUEST_UNKNOWN: 400,
+    Code.UNKNOWN_REQUEST: 400,
     Code.NOT_A_MEMBER: 403,
     Code.FORBIDDEN: 403,
     Code.BLOCKED: 403,
@@ -42,15 +42,15 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.CONTENT_TOO_LARGE: 413,
     Code.MESSAGE_NOT_FOUND: 404,
     Code.INBOX_NOT_FOUND: 404,
-    Code.NOTICE_NOT_FOUND: 404,
+    Code.NOTIFICATION_NOT_FOUND: 404,
     Code.JOB_NOT_FOUND: 404,
     Code.SEGMENT_NOT_FOUND: 404,
-    Code.NOTHING_TO_CHANGE: 409,
-    Code.KEY_CONFLICT: 409,
-    Code.AFTER_ABOVE_HEAD: 409,
-    Code.CATCH_UP_FIRST: 409,
-    Code.CHANGED_MEANWHILE: 409,
-    Code.CONTENT_UNREADABLE: 500,
+    Code.NO_CHANGE: 409,
+    Code.IDEMPOTENCY_CONFLICT: 409,
+    Code.POSITION_AHEAD: 409,
+    Code.POSITION_TOO_OLD: 409,
+    Code.WRITE_CONFLICT: 409,
+    Code.DECRYPTION_FAILED: 500,
     Code.KEYS_UNAVAILABLE: 503,
     Code.OUTCOME_UNKNOWN: 503,
     Code.OVERLOADED: 503,
@@ -61,13 +61,13 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.ENGINE_NOT_SUPPORTED: 500,
     Code.ENGINE_FETCH_FAILED: 500,
     Code.ENGINE_PORT_TAKEN: 500,
-    Code.ENGINE_MEMORY_SHORT: 500,
+    Code.ENGINE_OUT_OF_MEMORY: 500,
     Code.ENGINE_DIED: 500,
     Code.ENGINE_NOT_READY: 503,
     Code.ENGINE_UNREACHABLE: 503,
     Code.ENGINES_BUSY: 503,
     Code.TABLES_DRIFT: 500,
-    Code.EPOCH_OVER: 500,
+    Code.EPOCH_STALE: 500,
     Code.STILL_RUNNING: 500,
     Code.TABLES_DESTRUCTIVE: 500,
     Code.TABLES_FAILED: 500,
@@ -78,10 +78,10 @@ STATUS: Final[Mapping[Code, int]] = {
 }
 
 MEDIA_TYPE = "application/problem+json"
-FROM_HTTP = {404: Code.ROUTE_UNKNOWN, 405: Code.METHOD_NOT_ALLOWED, 413: Code.REQUEST_TOO_LARGE}
+FROM_HTTP = {404: Code.ENDPOINT_NOT_FOUND, 405: Code.METHOD_NOT_ALLOWED, 413: Code.REQUEST_TOO_LARGE}
 _SERVER_FAULT, _UNAVAILABLE, _UNAUTHORIZED = 500, 503, 401
-_AGAIN_MS, _SPREAD_MS = 500, 1_500
-_SPOKEN = {
+_RETRY_AFTER_MS, _SPREAD_MS = 500, 1_500
+_PROBLEM_TEXTS = {
     Code.OUTCOME_UNKNOWN: "It is not known whether this was done. Repeat it with the same key: that settles it.",
     _SERVER_FAULT: "Something went wrong in Tidings. It is logged under the request's id.",
     _UNAVAILABLE: "This can't be done right now; nothing is wrong with the request.",
@@ -91,19 +91,19 @@ _SPOKEN = {
 log = structlog.get_logger(source=__name__)
 
 
-def told(error: TidingsError, request_id: str, docs_root: str) -> Response:
+def problem_response(error: TidingsError, request_id: str, docs_root: str) -> Response:
     """The one way in which an error leaves."""
     status, again_ms = STATUS[error.code], retry_after_ms(error)
     body: dict[str, Any] = {
         "type": f"{docs_root}errors/{error.code}",
-        "title": title(error.code),
+        "title": problem_title(error.code),
         "status": status,
-        "detail": spoken(error),
+        "detail": retry_or_message(error),
         "code": error.code,
         "retryable": error.retryable,
         "request_id": request_id,
     }
-    if error.hint and not is_ours(error):
+    if error.hint and not is_server_fault(error):
         body["hint"] = error.hint
     if again_ms is not None:
         body["retry_after_ms"] = again_ms
@@ -112,7 +112,7 @@ def told(error: TidingsError, request_id: str, docs_root: str) -> Response:
     return Response(msgspec.json.encode(body), status, _headers(status, again_ms), MEDIA_TYPE)
 
 
-def title(code: Code) -> str:
+def problem_title(code: Code) -> str:
     return code.replace("_", " ").capitalize()
 
 
@@ -127,7 +127,7 @@ def retry_after_ms(error: TidingsError) -> int | None:
             return math.ceil(said * factor)
     if STATUS[error.code] != _UNAVAILABLE:
         return None
-    return _AGAIN_MS + secrets.randbelow(_SPREAD_MS)
+    return _RETRY_AFTER_MS + secrets.randbelow(_SPREAD_MS)
 
 
 def _headers(status: int, again_ms: int | None) -> dict[str, str]:
@@ -139,18 +139,18 @@ def _headers(status: int, again_ms: int | None) -> dict[str, str]:
     return headers
 
 
-def spoken(error: TidingsError) -> str:
-    if not is_ours(error):
+def retry_or_message(error: TidingsError) -> str:
+    if not is_server_fault(error):
         return error.message
-    return _SPOKEN.get(error.code) or _SPOKEN[STATUS[error.code]]
+    return _PROBLEM_TEXTS.get(error.code) or _PROBLEM_TEXTS[STATUS[error.code]]
 
 
-def is_ours(error: TidingsError) -> bool:
+def is_server_fault(error: TidingsError) -> bool:
     """The server's, not the caller's: its message is for the log."""
     return STATUS[error.code] >= _SERVER_FAULT
 
 
-def note(error: TidingsError, request: Request) -> None:
+def log_error(error: TidingsError, request: Request) -> None:
     """A mistake with its trace; what passes by itself in a line."""
     where = {"method": request.method, "path": request.url.path, "error_code": error.code.value}
     if STATUS[error.code] == _SERVER_FAULT:
@@ -159,17 +159,17 @@ def note(error: TidingsError, request: Request) -> None:
         log.warning("request not served", **where, reason=error.message)
 
 
-def unforeseen(error: Exception, request: Request) -> TidingsError:
+def to_internal_error(error: Exception, request: Request) -> TidingsError:
     """A fault of ours, or of something that we use."""
     log.error("request failed", method=request.method, path=request.url.path, exc_info=error)
     return TidingsError(Code.INTERNAL, "unforeseen")
 
 
-def from_http(error: HTTPException) -> TidingsError:
+def from_http_exception(error: HTTPException) -> TidingsError:
     """What the framework refuses by itself."""
     code = FROM_HTTP.get(error.status_code, Code.REQUEST_INVALID)
     spoken = {
-        Code.ROUTE_UNKNOWN: "There is nothing at this address.",
+        Code.ENDPOINT_NOT_FOUND: "There is nothing at this address.",
         Code.METHOD_NOT_ALLOWED: "This address does not take this method.",
     }
     hint = "`/openapi.json` has all of them, `/docs` shows them; none ends with a slash."

@@ -12,13 +12,13 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tidings.api.faults import told_faults
+from tidings.api.faults import to_validation_error
 
 type Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-type Fault = dict[str, Any]
+type ErrorDict = dict[str, Any]
 
 
-class _Taken(NamedTuple):
+class _RouteParameters(NamedTuple):
     """A parameter: what the function calls it, where it comes from, what it must be."""
 
     name: str
@@ -26,23 +26,23 @@ class _Taken(NamedTuple):
     adapter: TypeAdapter[Any]
 
 
-class _Reading(NamedTuple):
+class _FastHandler(NamedTuple):
     route: APIRoute
     let_in: Callable[[Request], Awaitable[object]]
     caller: str
-    path: tuple[_Taken, ...]
-    query: _Taken | None
+    path: tuple[_RouteParameters, ...]
+    query: _RouteParameters | None
     shown: TypeAdapter[Any] | None
 
     async def handle(self, request: Request) -> Response:
-        values, faults = {self.caller: await self.let_in(request)}, list[Fault]()
+        values, faults = {self.caller: await self.let_in(request)}, list[ErrorDict]()
         given = request.path_params
         for each in self.path:
             values[each.name] = _checked(each, given[each.alias], ("path", each.alias), faults)
         if self.query is not None:
             values[self.query.name] = _checked(self.query, dict(request.query_params), ("query",), faults)
         if faults:
-            raise told_faults(faults)
+            raise to_validation_error(faults)
         return self._answer(await self.route.endpoint(**values))
 
     def _answer(self, found: object) -> Response:
@@ -54,7 +54,7 @@ class _Reading(NamedTuple):
         return Response(body, media_type="application/json")
 
 
-def reading(route: APIRoute) -> Handler | None:
+def make_fast_handler(route: APIRoute) -> Handler | None:
     """None: it takes more than this way has."""
     needs = route.dependant
     others = (needs.header_params, needs.cookie_params, needs.body_params)
@@ -64,9 +64,9 @@ def reading(route: APIRoute) -> Handler | None:
     if len(needs.dependencies) != 1 or len(models) != len(needs.query_params) or len(models) > 1:
         return None
     (credential,) = needs.dependencies
-    taken = [_Taken(each.name, each.alias, _adapter(each)) for each in needs.path_params]
-    asked = [_Taken(each.name, each.alias, _adapter(each)) for each in models]
-    return _Reading(
+    taken = [_RouteParameters(each.name, each.alias, _adapter(each)) for each in needs.path_params]
+    asked = [_RouteParameters(each.name, each.alias, _adapter(each)) for each in models]
+    return _FastHandler(
         route=route,
         let_in=cast("Callable[[Request], Awaitable[object]]", credential.call),
         caller=cast("str", credential.name),
@@ -76,7 +76,7 @@ def reading(route: APIRoute) -> Handler | None:
     ).handle
 
 
-def served(handle: Handler) -> ASGIApp:
+def as_asgi(handle: Handler) -> ASGIApp:
     """Without the framework's stacks of things to be closed: there are none. Errors go on to its handlers."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,10 +102,12 @@ def _adapter(field: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - the framework do
     return adapter
 
 
-def _checked(taken: _Taken, value: object, place: tuple[str, ...], faults: list[Fault]) -> object:
+def _checked(
+    taken: _RouteParameters, value: object, place: tuple[str, ...], faults: list[ErrorDict]
+) -> object:
     try:
         return taken.adapter.validate_python(value)
     except ValidationError as error:
-        found = cast("list[Fault]", error.errors(include_url=False))
+        found = cast("list[ErrorDict]", error.errors(include_url=False))
         faults += [{**fault, "loc": (*place, *fault["loc"])} for fault in found]
         return None

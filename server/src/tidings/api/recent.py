@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-_KEPT_S = 60.0
+_TTL_S = 60.0
 _MAX_COUNT = 10_000
 
 
@@ -22,7 +22,7 @@ class RecentCredentials:
 
     def add(self, credential: str) -> None:
         digest = _digest(credential)
-        self._until[digest] = self._now_s() + _KEPT_S
+        self._until[digest] = self._now_s() + _TTL_S
         self._until.move_to_end(digest)
         if len(self._until) > _MAX_COUNT:
             self._until.popitem(last=False)

@@ -2,70 +2,77 @@
 
 from dataclasses import dataclass, field
 
-from tidings.accounts.find import FindByPhone
+from tidings.accounts.find import FindUserByPhone
 from tidings.accounts.phone import PhoneLogin
-from tidings.accounts.sessions import Sessions
-from tidings.accounts.users import Users
-from tidings.api.ports import Credentials, Limits, NoLimits, NoTelemetry, Sending, Telemetry
-from tidings.broadcasts.estimate import Estimate
-from tidings.broadcasts.people import People
-from tidings.broadcasts.segments import Segments
-from tidings.chats.look import Look
-from tidings.chats.manage import Manage
-from tidings.chats.model import Standing
+from tidings.accounts.sessions import SessionService
+from tidings.accounts.users import UserService
+from tidings.api.ports import (
+    ApiCredentials,
+    ApiLimits,
+    ApiTelemetry,
+    MessageSending,
+    NoApiLimits,
+    NoApiTelemetry,
+)
+from tidings.broadcasts.estimate import ReachEstimator
+from tidings.broadcasts.people import ProfileService
+from tidings.broadcasts.segments import SegmentService
+from tidings.chats.look import ChatQueries
+from tidings.chats.manage import ChatCommands
+from tidings.chats.model import MemberStatus
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.status import Statuses
-from tidings.delivery.watermarks import Marking
-from tidings.jobs.track import Track
-from tidings.messages.change import Change
+from tidings.delivery.status import MessageStatusReader
+from tidings.delivery.watermarks import WatermarkService
+from tidings.jobs.track import JobService
+from tidings.messages.change import MessageEdits
 from tidings.messages.history import History
-from tidings.notices.broadcast import Broadcast
-from tidings.notices.defaults import InboxDefaults
-from tidings.notices.inboxes import Inboxes, InboxReader
-from tidings.notices.mark import Mark
-from tidings.notices.read import Read
-from tidings.notices.recall import Prove, Recall
-from tidings.notices.send import SendNotice
-from tidings.signs.own_rows import OwnRows
-from tidings.signs.visibility import Visibility
+from tidings.notices.broadcast import BroadcastService
+from tidings.notices.defaults import InboxDefaultsService
+from tidings.notices.inboxes import InboxConfigCache, InboxConfigService
+from tidings.notices.mark import InboxMarker
+from tidings.notices.read import InboxQueries
+from tidings.notices.recall import RecallProofs, RecallService
+from tidings.notices.send import NotificationSender
+from tidings.signs.own_rows import ChatRowNotifier
+from tidings.signs.visibility import PresenceQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeServices:
+class NotificationServices:
     """`known` reads inboxes through a cache, `inboxes` as they stand."""
 
-    inboxes: Inboxes
-    defaults: InboxDefaults
-    known: InboxReader
-    read: Read
-    mark: Mark
-    send: SendNotice
-    broadcast: Broadcast
-    estimate: Estimate
-    segments: Segments
-    people: People
-    recall: Recall
-    prove: Prove
-    jobs: Track
+    inboxes: InboxConfigService
+    defaults: InboxDefaultsService
+    known: InboxConfigCache
+    read: InboxQueries
+    mark: InboxMarker
+    send: NotificationSender
+    broadcast: BroadcastService
+    estimate: ReachEstimator
+    segments: SegmentService
+    profile_service: ProfileService
+    recall: RecallService
+    prove: RecallProofs
+    jobs: JobService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    credentials: Credentials
-    chats: Manage
-    look: Look
-    send: Sending
-    change: Change[Standing]
+class ApiServices:
+    credentials: ApiCredentials
+    chats: ChatCommands
+    queries: ChatQueries
+    send: MessageSending
+    change: MessageEdits[MemberStatus]
     history: History
     chat_list: ChatList
-    marking: Marking
-    statuses: Statuses
-    visibility: Visibility
-    own_rows: OwnRows
+    marking: WatermarkService
+    statuses: MessageStatusReader
+    visibility: PresenceQuery
+    own_rows: ChatRowNotifier
     phone: PhoneLogin
-    sessions: Sessions
-    users: Users
-    find_by_phone: FindByPhone
-    notices: NoticeServices
-    limits: Limits = field(default_factory=NoLimits)
-    telemetry: Telemetry = field(default_factory=NoTelemetry)
+    sessions: SessionService
+    users: UserService
+    find_by_phone: FindUserByPhone
+    notifications: NotificationServices
+    limits: ApiLimits = field(default_factory=NoApiLimits)
+    telemetry: ApiTelemetry = field(default_factory=NoApiTelemetry)

@@ -1,29 +1,29 @@
 """What a sender does with a broadcast: show it to users, step by step; halt; redact. Each is one entry of the log."""
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.append import Append
-from tidings.broadcasts.model import Draft, LogId, Reached
+from tidings.broadcasts.append import LogAppender
+from tidings.broadcasts.model import BroadcastDraft, BroadcastLogId, RolloutStatus
 
 
-class Announce:
-    def __init__(self, append: Append) -> None:
+class BroadcastRollout:
+    def __init__(self, append: LogAppender) -> None:
         self._append = append
 
-    async def step(self, log: LogId, draft: Draft, up_to: int, /) -> Reached:
+    async def step(self, log: BroadcastLogId, draft: BroadcastDraft, up_to: int, /) -> RolloutStatus:
         """To so many parts of its users; nothing where they have it already, or it is over. May be repeated at will."""
-        return await self._done(log, draft.notice, rules.step(draft, up_to))
+        return await self._done(log, draft.notification, rules.decide_step(draft, up_to))
 
-    async def halt(self, log: LogId, notice: str, /) -> Reached:
+    async def halt(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
         """Who has it keeps it. Raises `nothing_to_change` if it is not live."""
-        return await self._done(log, notice, rules.halt(notice))
+        return await self._done(log, notification, rules.decide_halt(notification))
 
-    async def redact(self, log: LogId, notice: str, /) -> Reached:
+    async def redact(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
         """Hidden from everybody, if it is shown to anybody. May be repeated at will."""
-        return await self._done(log, notice, rules.redact(notice))
+        return await self._done(log, notification, rules.decide_redact(notification))
 
-    async def reached(self, log: LogId, notice: str, /) -> Reached:
-        return rules.reached(await self._append.view(log), notice)
+    async def status(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
+        return rules.rollout_status(await self._append.view(log), notification)
 
-    async def _done(self, log: LogId, notice: str, decide: rules.Decide) -> Reached:
+    async def _done(self, log: BroadcastLogId, notification: str, decide: rules.AppendRule) -> RolloutStatus:
         await self._append(log, decide)
-        return await self.reached(log, notice)
+        return await self.status(log, notification)

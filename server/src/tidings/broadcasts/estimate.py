@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tidings.broadcasts.model import BUCKETS, Profile
 from tidings.broadcasts.ports import ProfileStore
-from tidings.broadcasts.segments import Segments
-from tidings.kernel.ids import TenantId, UserId, hash_of
+from tidings.broadcasts.segments import SegmentService
+from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 _SURE = 1.96
 """Of a hundred estimates 95 have the truth between `low` and `high`."""
@@ -22,10 +22,10 @@ _NONE_SEEN = 3
 
 _COUNTED = 40
 """Users in the first part up to which all parts are read: about 10,000 in all."""
-_AT_ONCE = 16
+_MAX_CONCURRENT = 16
 
 
-class Reach(NamedTuple):
+class ReachEstimate(NamedTuple):
     """Users of the directory. `seen` of them were looked at, `met` of these would get it."""
 
     users: int
@@ -34,26 +34,26 @@ class Reach(NamedTuple):
     seen: int
     met: int
 
-    def of_percent(self, percent: int) -> "Reach":
+    def of_percent(self, percent: int) -> "ReachEstimate":
         users, low, high = (each * percent // 100 for each in (self.users, self.low, self.high))
         return self._replace(users=users, low=low, high=high)
 
 
-class Estimate:
-    def __init__(self, segments: Segments, profiles: ProfileStore) -> None:
+class ReachEstimator:
+    def __init__(self, segments: SegmentService, profiles: ProfileStore) -> None:
         self._segments = segments
         self._profiles = profiles
 
-    async def __call__(self, tenant: TenantId, segment: str | None, /) -> Reach:
-        holds = None if segment is None else (await self._segments.of(tenant, segment)).holds
-        first = hash_of(segment or "*") % BUCKETS
+    async def __call__(self, tenant: TenantId, segment: str | None, /) -> ReachEstimate:
+        holds = None if segment is None else (await self._segments.of(tenant, segment)).contains
+        first = stable_hash(segment or "*") % BUCKETS
         seen, met = await self._count(tenant, first, holds)
         if seen > _COUNTED:
-            return interval(seen, met)
-        for some in batched((part for part in range(BUCKETS) if part != first), _AT_ONCE):
+            return confidence_interval(seen, met)
+        for some in batched((part for part in range(BUCKETS) if part != first), _MAX_CONCURRENT):
             found = await asyncio.gather(*(self._count(tenant, part, holds) for part in some))
             seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
-        return Reach(met, met, met, seen, met)
+        return ReachEstimate(met, met, met, seen, met)
 
     async def _count(
         self, tenant: TenantId, part: int, holds: Callable[[Profile], bool] | None
@@ -70,8 +70,8 @@ class Estimate:
                 return seen, met
 
 
-def interval(seen: int, met: int) -> Reach:
+def confidence_interval(seen: int, met: int) -> ReachEstimate:
     """Each user is in one of the parts by chance: how many are in one is spread by the root of it."""
     spread = _SURE * sqrt(met) if met else _NONE_SEEN
     low, high = max(met, round(BUCKETS * (met - spread))), round(BUCKETS * (met + spread))
-    return Reach(BUCKETS * met, low, high, seen, met)
+    return ReachEstimate(BUCKETS * met, low, high, seen, met)

@@ -8,34 +8,42 @@ from collections import OrderedDict
 from functools import partial
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.model import DAY_MS, LONGEST_MS, STALE_MS, Board, Entry, LogId, View
-from tidings.broadcasts.ports import Log, Snapshots
+from tidings.broadcasts.model import (
+    DAY_MS,
+    LONGEST_MS,
+    STALE_MS,
+    BroadcastEntry,
+    BroadcastIndex,
+    BroadcastLogId,
+    BroadcastLogView,
+)
+from tidings.broadcasts.ports import BroadcastLog, Snapshots
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.sharing import Shared
+from tidings.kernel.sharing import SingleFlight
 
 FRESH_S = STALE_MS / 1000
 SNAPSHOT_EVERY = 25
 """Entries: who finds himself so far ahead of what he last saw in Redis writes it anew."""
 
 
-class _Copy:
-    """`looked_at`: when the read began that made it."""
+class _CachedLog:
+    """`checked_at`: when the read began that made it."""
 
-    __slots__ = ("board", "looked_at", "snapshot_head")
+    __slots__ = ("checked_at", "index", "snapshot_head")
 
-    def __init__(self, view: View, looked_at: float, snapshot_head: int) -> None:
-        self.board = Board(view)
-        self.looked_at = looked_at
+    def __init__(self, view: BroadcastLogView, looked_at: float, snapshot_head: int) -> None:
+        self.index = BroadcastIndex(view)
+        self.checked_at = looked_at
         self.snapshot_head = snapshot_head
 
 
-class Followers:
+class BroadcastLogCache:
     """Belongs to the event loop that it is used in. The copy that was used least recently goes first."""
 
     def __init__(
         self,
-        log: Log,
+        log: BroadcastLog,
         snapshots: Snapshots,
         clock: Clock,
         *,
@@ -47,71 +55,75 @@ class Followers:
         self._clock = clock
         self._fresh_s = fresh_s
         self._count = count
-        self._copies: OrderedDict[LogId, _Copy] = OrderedDict()
-        self._reads: Shared[LogId, _Copy] = Shared()
+        self._copies: OrderedDict[BroadcastLogId, _CachedLog] = OrderedDict()
+        self._reads: SingleFlight[BroadcastLogId, _CachedLog] = SingleFlight()
 
-    async def board(self, log: LogId, at_least: int = 0) -> Board:
+    async def index(self, log: BroadcastLogId, at_least: int = 0) -> BroadcastIndex:
         """At most `fresh_s` old, and with `at_least` in it. Raises `after_above_head` if there is no such sequence."""
         copy = self._copies.get(log)
-        if copy is None or self._clock.monotonic() >= copy.looked_at + self._fresh_s:
+        if copy is None or self._clock.monotonic() >= copy.checked_at + self._fresh_s:
             copy = await self._moved(log)
-        if copy.board.head < at_least:
+        if copy.index.head < at_least:
             copy = await self._caught_up(log)
-        if copy.board.head < at_least:
-            raise TidingsError(Code.AFTER_ABOVE_HEAD, f"The broadcasts end at {copy.board.head}.")
-        return copy.board
+        if copy.index.head < at_least:
+            raise TidingsError(Code.POSITION_AHEAD, f"The broadcasts end at {copy.index.head}.")
+        return copy.index
 
-    async def now(self, log: LogId) -> View:
+    async def now(self, log: BroadcastLogId) -> BroadcastLogView:
         """With everything that was appended before this call."""
-        return (await self._caught_up(log)).board.view
+        return (await self._caught_up(log)).index.view
 
-    def append(self, log: LogId, entry: Entry) -> None:
+    def append(self, log: BroadcastLogId, entry: BroadcastEntry) -> None:
         """Of what this process has appended itself, if nothing is missing before it."""
         copy = self._copies.get(log)
-        if copy is not None and copy.board.head + 1 == entry.sequence:
-            copy.board = Board(rules.moved(copy.board.view, [entry], self._clock.now_ms()))
+        if copy is not None and copy.index.head + 1 == entry.sequence:
+            copy.index = BroadcastIndex(rules.apply_entries(copy.index.view, [entry], self._clock.now_ms()))
 
-    def forget(self) -> None:
+    def evict(self) -> None:
         """All copies: as after a start."""
         self._copies.clear()
 
-    async def _caught_up(self, log: LogId) -> _Copy:
+    async def _caught_up(self, log: BroadcastLogId) -> _CachedLog:
         """A read that was under way may have begun too early: then one more."""
         asked_at = self._clock.monotonic()
         copy = await self._moved(log)
-        return copy if copy.looked_at >= asked_at else await self._moved(log)
+        return copy if copy.checked_at >= asked_at else await self._moved(log)
 
-    async def _moved(self, log: LogId) -> _Copy:
+    async def _moved(self, log: BroadcastLogId) -> _CachedLog:
         return await self._reads(log, partial(self._read, log))
 
-    async def _read(self, log: LogId) -> _Copy:
+    async def _read(self, log: BroadcastLogId) -> _CachedLog:
         looked_at = self._clock.monotonic()
         copy = self._copies.get(log)
         if copy is None:
             return await self._opened(log, looked_at)
         self._copies.move_to_end(log)
-        entries = await self._log.after(log, copy.board.head)
-        copy.looked_at = looked_at
+        entries = await self._log.after(log, copy.index.head)
+        copy.checked_at = looked_at
         # meanwhile the copy may have moved by what this process appended
-        if news := [each for each in entries if each.sequence > copy.board.head]:
-            copy.board = Board(rules.moved(copy.board.view, news, self._clock.now_ms()))
+        if news := [each for each in entries if each.sequence > copy.index.head]:
+            copy.index = BroadcastIndex(rules.apply_entries(copy.index.view, news, self._clock.now_ms()))
             self._snap(log, copy)
         return copy
 
-    async def _opened(self, log: LogId, looked_at: float) -> _Copy:
+    async def _opened(self, log: BroadcastLogId, looked_at: float) -> _CachedLog:
         kept, now_ms = await self._snapshots.read(log), self._clock.now_ms()
         if kept is None:
             entries = await self._log.since(log, now_ms - LONGEST_MS - DAY_MS)
         else:
             entries = await self._log.after(log, kept.head)
-        copy = _Copy(rules.moved(kept or View(), entries, now_ms), looked_at, kept.head if kept else 0)
+        copy = _CachedLog(
+            rules.apply_entries(kept or BroadcastLogView(), entries, now_ms),
+            looked_at,
+            kept.head if kept else 0,
+        )
         self._copies[log] = copy
         while len(self._copies) > self._count:
             self._copies.popitem(last=False)
         self._snap(log, copy)
         return copy
 
-    def _snap(self, log: LogId, copy: _Copy) -> None:
-        if copy.board.head >= copy.snapshot_head + SNAPSHOT_EVERY:
-            copy.snapshot_head = copy.board.head
-            self._snapshots.write(log, copy.board.view)
+    def _snap(self, log: BroadcastLogId, copy: _CachedLog) -> None:
+        if copy.index.head >= copy.snapshot_head + SNAPSHOT_EVERY:
+            copy.snapshot_head = copy.index.head
+            self._snapshots.write(log, copy.index.view)

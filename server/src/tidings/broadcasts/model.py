@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from tidings.kernel.ids import TenantId, UserId, hash_of
+from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 PARTS = 10_000
 """Users are spread over so many parts by their hash: a hundred to a percent."""
@@ -27,55 +27,55 @@ STALE_MS = 1_000
 """No reader uses a copy of the log that is older."""
 
 
-class LogId(NamedTuple):
+class BroadcastLogId(NamedTuple):
     """Each inbox of a tenant has one log."""
 
     tenant: TenantId
     inbox: str
 
 
-class Kind(StrEnum):
+class BroadcastEntryKind(StrEnum):
     PUBLISH = "publish"
     RAMP = "ramp"
     HALT = "halt"
     REDACT = "redact"
 
 
-class Span(NamedTuple):
+class BucketRange(NamedTuple):
     """Users whose part is in `[low, high)`."""
 
     low: int
     high: int
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class BroadcastEntry(Struct, frozen=True, kw_only=True):
     """`id` is of the try that wrote it: who finds it there after doubt knows it for his own."""
 
     sequence: int
-    kind: Kind
+    kind: BroadcastEntryKind
     id: str
-    notice: str
+    notification: str
     at_ms: int
     category: int = 0
     segment: str | None = None
-    span: Span | None = None
+    span: BucketRange | None = None
     expires_ms: int = 0
     is_tracked: bool = False
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class BroadcastDraft(Struct, frozen=True, kw_only=True):
     """An entry before it has a place."""
 
-    kind: Kind = Kind.PUBLISH
-    notice: str
+    kind: BroadcastEntryKind = BroadcastEntryKind.PUBLISH
+    notification: str
     category: int = 0
     segment: str | None = None
-    span: Span | None = None
+    span: BucketRange | None = None
     expires_ms: int = 0
     is_tracked: bool = False
 
 
-class Reached(NamedTuple):
+class RolloutStatus(NamedTuple):
     """How far a broadcast is: shown to so many parts of its users, since its first entry. `head`: the log's, then."""
 
     parts: int
@@ -86,20 +86,20 @@ class Reached(NamedTuple):
     head: int
 
 
-class Showing(Struct, frozen=True, kw_only=True, gc=False):
+class BroadcastRelease(Struct, frozen=True, kw_only=True, gc=False):
     """`segment` None: to everyone. `span` None: to all of them at once."""
 
     sequence: int
-    notice: str
+    notification: str
     category: int
     at_ms: int
     expires_ms: int
     segment: str | None = None
-    span: Span | None = None
+    span: BucketRange | None = None
     is_tracked: bool = False
 
 
-class View(Struct, frozen=True, kw_only=True):
+class BroadcastLogView(Struct, frozen=True, kw_only=True):
     """The log up to `head`, as far as it still matters: what has expired is left out, what was redacted stays until then.
 
     `at_ms` is the time of the last entry: times never go back along a log.
@@ -107,12 +107,12 @@ class View(Struct, frozen=True, kw_only=True):
 
     head: int = 0
     at_ms: int = 0
-    showings: tuple[Showing, ...] = ()
+    releases: tuple[BroadcastRelease, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     halted: frozenset[str] = frozenset()
 
-    def of(self, notice: str) -> list[Showing]:
-        return [each for each in self.showings if each.notice == notice]
+    def of(self, notification: str) -> list[BroadcastRelease]:
+        return [each for each in self.releases if each.notification == notification]
 
 
 class Profile(Struct, frozen=True, kw_only=True):
@@ -137,27 +137,27 @@ class Segment(Struct, frozen=True, kw_only=True):
     updated_ms: int = 0
 
 
-def part_of(user_hash: int, shift: int) -> int:
+def rollout_bucket(user_hash: int, shift: int) -> int:
     """Each broadcast begins somewhere else, so that it is not always the same users who get things first."""
     return (user_hash // BUCKETS + shift) % PARTS
 
 
-class Board:
+class BroadcastIndex:
     """A view made ready for counting: sets of showings are the bits of a whole number, in the order of sequences.
 
     Made once for every change of the log and read by everybody; what differs between users are a few such numbers.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: BroadcastLogView) -> None:
         self.view = view
         self.head = view.head
-        self.showings = showings = view.showings
+        self.releases = showings = view.releases
         self.bits = {each.sequence: 1 << at for at, each in enumerate(showings)}
         self.categories: dict[int, int] = {}
         self.segments: dict[str, int] = {}
-        self.spans: list[tuple[int, int, Span]] = []
-        self.everyone = self.standing = self.tracked = 0
-        self._by_notice: dict[str, int] = {}
+        self.spans: list[tuple[int, int, BucketRange]] = []
+        self.all_users_mask = self.not_redacted_mask = self.tracked = 0
+        self._by_notification: dict[str, int] = {}
         self._sequences = [each.sequence for each in showings]
         self._times = [each.at_ms for each in showings]
         self.everything = (1 << len(showings)) - 1
@@ -167,22 +167,22 @@ class Board:
         self._ends, self._ending = [at for at, _ in ends], [bit for _, bit in ends]
         self._ended = _running(self._ending)
 
-    def _place(self, each: Showing, bit: int) -> None:
+    def _place(self, each: BroadcastRelease, bit: int) -> None:
         self.categories[each.category] = self.categories.get(each.category, 0) | bit
-        self._by_notice[each.notice] = self._by_notice.get(each.notice, 0) | bit
+        self._by_notification[each.notification] = self._by_notification.get(each.notification, 0) | bit
         if each.segment is None:
-            self.everyone |= bit
+            self.all_users_mask |= bit
         else:
             self.segments[each.segment] = self.segments.get(each.segment, 0) | bit
         if each.span is not None:
-            self.spans.append((bit, hash_of(each.notice), each.span))
-        self.standing |= 0 if each.notice in self.view.redacted else bit
+            self.spans.append((bit, stable_hash(each.notification), each.span))
+        self.not_redacted_mask |= 0 if each.notification in self.view.redacted else bit
         self.tracked |= bit if each.is_tracked else 0
 
     def live(self, now_ms: int, keep_from_ms: int = 0) -> int:
         """Neither redacted nor expired, and given since `keep_from_ms`."""
         ended = self._ended[_after(self._ends, now_ms)]
-        return self.standing & ~ended & self._from(_before(self._times, keep_from_ms))
+        return self.not_redacted_mask & ~ended & self._from(_before(self._times, keep_from_ms))
 
     def above(self, sequence: int) -> int:
         return self._from(_after(self._sequences, sequence))
@@ -199,15 +199,15 @@ class Board:
             found |= bits.get(sequence, 0)
         return found
 
-    def of_notice(self, notice: str) -> int:
-        return self._by_notice.get(notice, 0)
+    def of_notification(self, notification: str) -> int:
+        return self._by_notification.get(notification, 0)
 
-    def shown(self, mask: int) -> list[Showing]:
+    def shown(self, mask: int) -> list[BroadcastRelease]:
         """Oldest first."""
         found = []
         while mask:
             low = mask & -mask
-            found.append(self.showings[low.bit_length() - 1])
+            found.append(self.releases[low.bit_length() - 1])
             mask ^= low
         return found
 
@@ -220,11 +220,11 @@ class Board:
 
     def reached(self, user_hash: int, segments: Iterable[str]) -> int:
         """What a user gets who is in these segments."""
-        mask = self.everyone
+        mask = self.all_users_mask
         for name in segments:
             mask |= self.segments.get(name, 0)
         for bit, shift, (low, high) in self.spans:
-            if mask & bit and not low <= part_of(user_hash, shift) < high:
+            if mask & bit and not low <= rollout_bucket(user_hash, shift) < high:
                 mask ^= bit
         return mask
 
@@ -237,12 +237,12 @@ def _running(bits: list[int]) -> list[int]:
     return list(accumulate(bits, or_, initial=0))
 
 
-class Shown(NamedTuple):
+class UserBroadcasts(NamedTuple):
     """A board as one user has it. `joined`: what was given up to there is from before his time."""
 
-    board: Board
-    reached: int
+    log_index: BroadcastIndex
+    visible_mask: int
     joined: int
 
 
-NOTHING = Shown(Board(View()), 0, 0)
+NOTHING = UserBroadcasts(BroadcastIndex(BroadcastLogView()), 0, 0)

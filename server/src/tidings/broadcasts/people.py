@@ -15,7 +15,7 @@ MAX_BYTES = 4 * 1024
 MAX_ATTRIBUTES = 64
 
 
-class People:
+class ProfileService:
     def __init__(self, store: ProfileStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock

@@ -17,24 +17,24 @@ MAX_DEPTH = 8
 MAX_TESTS = 64
 MAX_VALUES = 100
 
-type Holds = Callable[[Mapping[str, Any]], bool]
-type Test = Callable[[Any], bool]
+type Predicate = Callable[[Mapping[str, Any]], bool]
+type ValueTest = Callable[[Any], bool]
 
 
-def compiled(said: object) -> Holds:
+def compile_predicate(said: object) -> Predicate:
     """Raises `request_invalid`."""
     if len(msgspec.json.encode(said)) > MAX_BYTES:
         raise _fault(f"It has more than {MAX_BYTES} bytes.")
-    return _Reading().read(said, 1)
+    return _PredicateReader().read(said, 1)
 
 
-class _Reading:
+class _PredicateReader:
     """Counts what it has read, so that a small text can't become much work."""
 
     def __init__(self) -> None:
         self._tests = 0
 
-    def read(self, said: object, depth: int) -> Holds:
+    def read(self, said: object, depth: int) -> Predicate:
         if depth > MAX_DEPTH:
             raise _fault(f"It is more than {MAX_DEPTH} deep.")
         match said:
@@ -52,50 +52,50 @@ class _Reading:
                 return self._one(name, str(test), value)
         raise _fault("Each part is `all`, `any`, `not`, or an `attribute` with one test.")
 
-    def _one(self, name: str, test: str, value: object) -> Holds:
+    def _one(self, name: str, test: str, value: object) -> Predicate:
         self._tests += 1
         if self._tests > MAX_TESTS:
             raise _fault(f"It has more than {MAX_TESTS} tests.")
         if test == "exists" and isinstance(value, bool):
             return lambda attributes: (name in attributes) is value
-        meets = _TESTS.get(test, _unknown)(value)
+        meets = _TESTS.get(test, _unknown_operator)(value)
         return lambda attributes: name in attributes and meets(attributes[name])
 
 
-def _is(value: Any) -> Test:  # noqa: ANN401 - any JSON
+def _is(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     kind, wanted = _kind(value), value
     if kind is None:
         raise _fault("`is` takes a text, a number, true or false.")
     return lambda found: _kind(found) is kind and found == wanted
 
 
-def _in(value: Any) -> Test:  # noqa: ANN401 - any JSON
+def _in(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     if not isinstance(value, list) or not 0 < len(value) <= MAX_VALUES:
         raise _fault(f"`in` takes 1 to {MAX_VALUES} values.")
     tests = [_is(each) for each in value]
     return lambda found: any(test(found) for test in tests)
 
 
-def _has(value: Any) -> Test:  # noqa: ANN401 - any JSON
+def _has(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     test = _is(value)
     return lambda found: isinstance(found, list) and any(test(each) for each in found)
 
 
-def _at_least(value: Any) -> Test:  # noqa: ANN401 - any JSON
+def _at_least(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     wanted = _number(value)
     return lambda found: _kind(found) is float and found >= wanted
 
 
-def _below(value: Any) -> Test:  # noqa: ANN401 - any JSON
+def _below(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     wanted = _number(value)
     return lambda found: _kind(found) is float and found < wanted
 
 
-def _unknown(_: object) -> Test:
+def _unknown_operator(_: object) -> ValueTest:
     raise _fault("The tests are `is`, `in`, `has`, `at_least`, `below` and `exists`.")
 
 
-_TESTS: dict[str, Callable[[Any], Test]] = {
+_TESTS: dict[str, Callable[[Any], ValueTest]] = {
     "is": _is,
     "in": _in,
     "has": _has,

@@ -1,6 +1,6 @@
 """A tenant's segments: predicates over attributes, or lists in versions. Read through a cache by who delivers.
 
-A change holds everywhere within `KEEP.fresh_s`.
+A change holds everywhere within `CACHE_POLICY.fresh_s`.
 """
 
 import re
@@ -11,33 +11,33 @@ from msgspec.structs import replace
 
 from tidings.broadcasts.model import Profile, Segment
 from tidings.broadcasts.ports import ProfileStore, SegmentStore
-from tidings.broadcasts.predicate import Holds, compiled
-from tidings.kernel.caching import Cache, Keep
+from tidings.broadcasts.predicate import Predicate, compile_predicate
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.kernel.tries import on_what_is_there
+from tidings.kernel.tries import retry_on_conflict
 
-KEEP = Keep(fresh_s=5.0, outage_s=600.0)
+CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
 MAX_LISTED = 10_000
 """Users of one call; a long list comes in several, then one that makes its version the active one."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-class Membership(NamedTuple):
+class SegmentMembership(NamedTuple):
     segment: Segment
-    holds: Callable[[Profile], bool]
+    contains: Callable[[Profile], bool]
 
 
-class Segments:
+class SegmentService:
     def __init__(self, store: SegmentStore, profiles: ProfileStore, clock: Clock) -> None:
         self._store = store
         self._profiles = profiles
         self._clock = clock
-        self._cache: Cache[tuple[TenantId, str], Membership] = Cache(self._load, clock, KEEP)
+        self._cache: Cache[tuple[TenantId, str], SegmentMembership] = Cache(self._load, clock, CACHE_POLICY)
 
-    async def of(self, tenant: TenantId, name: str) -> Membership:
-        found = await self._cache.get((tenant, check_name(name)))
+    async def of(self, tenant: TenantId, name: str) -> SegmentMembership:
+        found = await self._cache.get((tenant, check_segment_name(name)))
         if found is None:
             raise _unknown(name)
         return found
@@ -47,19 +47,19 @@ class Segments:
 
     async def holding(self, tenant: TenantId, names: Iterable[str], profile: Profile) -> list[str]:
         """Those that the user is in. None is ever taken away, so each is there."""
-        return [name for name in names if (await self.of(tenant, name)).holds(profile)]
+        return [name for name in names if (await self.of(tenant, name)).contains(profile)]
 
     async def listed(self, tenant: TenantId) -> Sequence[Segment]:
         return await self._store.listed(tenant)
 
     async def read(self, tenant: TenantId, name: str) -> Segment:
-        found = await self._store.read(tenant, check_name(name))
+        found = await self._store.read(tenant, check_segment_name(name))
         if found is None:
             raise _unknown(name)
         return found
 
     async def set_predicate(self, tenant: TenantId, name: str, predicate: Mapping[str, Any]) -> Segment:
-        compiled(predicate)
+        compile_predicate(predicate)
         return await self._changed(tenant, name, lambda _: Segment(name=name, predicate=predicate))
 
     async def upload(
@@ -96,7 +96,7 @@ class Segments:
     async def _changed(
         self, tenant: TenantId, name: str, change: Callable[[Segment | None], Segment | None]
     ) -> Segment:
-        check_name(name)
+        check_segment_name(name)
 
         async def step() -> Segment:
             before = await self._store.read(tenant, name)
@@ -105,16 +105,16 @@ class Segments:
                 return before
             after = _next(before, wanted, self._clock.now_ms())
             if not await self._store.write(tenant, after):
-                raise TidingsError(Code.CHANGED_MEANWHILE, "Somebody else changed the segment just now.")
+                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the segment just now.")
             return after
 
-        after = await on_what_is_there(step)
-        self._cache.forget((tenant, name))
+        after = await retry_on_conflict(step)
+        self._cache.evict((tenant, name))
         return after
 
-    async def _load(self, key: tuple[TenantId, str]) -> Membership | None:
+    async def _load(self, key: tuple[TenantId, str]) -> SegmentMembership | None:
         segment = await self._store.read(*key)
-        return None if segment is None else Membership(segment, holder(segment))
+        return None if segment is None else SegmentMembership(segment, compile_segment(segment))
 
 
 def _next(before: Segment | None, wanted: Segment | None, now_ms: int) -> Segment:
@@ -123,14 +123,14 @@ def _next(before: Segment | None, wanted: Segment | None, now_ms: int) -> Segmen
     return replace(wanted, version=(before.version if before else 0) + 1, updated_ms=now_ms)
 
 
-def holder(segment: Segment) -> Callable[[Profile], bool]:
+def compile_segment(segment: Segment) -> Callable[[Profile], bool]:
     if segment.is_list:
         return lambda profile: segment.active in profile.lists.get(segment.name, ()) and segment.active > 0
-    meets: Holds = compiled(segment.predicate)
+    meets: Predicate = compile_predicate(segment.predicate)
     return lambda profile: meets(profile.attributes)
 
 
-def check_name(name: str) -> str:
+def check_segment_name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise TidingsError(
             Code.REQUEST_INVALID,

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from tidings.chats.model import Chat, ChatType, Interval, Membership, type_of
+from tidings.chats.model import Chat, ChatType, Interval, Membership, chat_type
 from tidings.kernel.ids import ChatKey, UserId
 
-KEPT = 10_000
+MAX_CACHED = 10_000
 
 
-class Rows(Protocol):
+class MembershipReader(Protocol):
     """Strong."""
 
     async def chat(self, chat: ChatKey) -> Chat | None: ...
@@ -25,23 +25,23 @@ class Rows(Protocol):
     async def members(self, chat: ChatKey) -> Sequence[Membership]: ...
 
 
-class Directs:
+class DirectChatCache:
     """Rows of memberships are never deleted, and nobody joins or leaves a direct chat: what is kept cannot age."""
 
-    def __init__(self, rows: Rows, *, kept: int = KEPT) -> None:
+    def __init__(self, rows: MembershipReader, *, kept: int = MAX_CACHED) -> None:
         self._rows = rows
         self._kept = kept
         self._pairs: OrderedDict[ChatKey, Sequence[Membership]] = OrderedDict()
 
     async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         """For a stranger it is read, whatever is known here: his answer takes as long as for a chat that is not there."""
-        if type_of(chat.chat) is ChatType.GROUP:
+        if chat_type(chat.chat) is ChatType.GROUP:
             row = await self._rows.membership(chat, user)
             return () if row is None else row.intervals
-        return _stays(self._known(chat), user) or _stays(await self._read(chat), user)
+        return _intervals(self._known(chat), user) or _intervals(await self._read(chat), user)
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
-        if type_of(chat.chat) is ChatType.GROUP:
+        if chat_type(chat.chat) is ChatType.GROUP:
             return await self._rows.members(chat)
         return self._known(chat) or await self._read(chat)
 
@@ -67,5 +67,5 @@ class Directs:
         return pair
 
 
-def _stays(pair: Sequence[Membership], user: UserId) -> Sequence[Interval]:
+def _intervals(pair: Sequence[Membership], user: UserId) -> Sequence[Interval]:
     return next((row.intervals for row in pair if row.user == user), ())

@@ -15,20 +15,20 @@ from tidings.chats.model import (
     Chat,
     ChatType,
     Membership,
+    MemberStatus,
     Role,
-    Standing,
-    direct_chat,
-    group_chat,
-    standing_of,
+    direct_chat_key,
+    group_chat_key,
+    member_status_of,
 )
-from tidings.chats.ports import Appends, Rows
-from tidings.chats.rules import Action
+from tidings.chats.ports import ChatAppender, ChatStore
+from tidings.chats.rules import ChatAction
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
-from tidings.kernel.tries import on_what_is_there
-from tidings.messages.model import Appended, Beside, BesideAt, Draft, Kind, Proposal
+from tidings.kernel.tries import retry_on_conflict
+from tidings.messages.model import Appended, Draft, EntryKind, Proposal, SideWrites, SideWritesFactory
 
-JOINED_AT_ONCE = 96
+MAX_JOINS_PER_CALL = 96
 """A transaction takes 100 items: the entry, its key, the chat's row, and these."""
 
 
@@ -41,20 +41,20 @@ async def _anyway() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ChangeContext:
     """Who asks, and the key that makes a repeat of it a repeat. `after` as with a message."""
 
     user: UserId
     client_key: ClientKey
     after: int | None = None
 
-    def part(self, name: object) -> "Caller":
+    def part(self, name: object) -> "ChangeContext":
         """For one step of several: each has a key of its own, the same in every try."""
-        return Caller(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
+        return ChangeContext(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
 
 
-class Manage:
-    def __init__(self, rows: Rows, appends: Appends, *, max_members: int = 1000) -> None:
+class ChatCommands:
+    def __init__(self, rows: ChatStore, appends: ChatAppender, *, max_members: int = 1000) -> None:
         self._rows = rows
         self._appends = appends
         self._max_members = max_members
@@ -65,13 +65,13 @@ class Manage:
         """Return the chat of these two, and create it if it does not exist. Either may ask, any number of times."""
         if user == other:
             raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
-        key = direct_chat(tenant, user, other)
+        key = direct_chat_key(tenant, user, other)
         if await self._rows.chat(key) is not None:
             return key  # one read; the transaction below is charged for its six items even if it writes none
         await admit()
-        members = [rules.joined(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
+        members = [rules.with_join(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
-        draft = _draft(Kind.CREATE, Caller(user, ClientKey("create")), members, b"direct")
+        draft = _draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
         begun = await self._appends.begin(key, draft, self._rows.direct_creation(chat, members))
         if not begun.is_new and begun.first is None:
             raise TidingsError(Code.BLOCKED, "One of the two has blocked the other.")
@@ -80,116 +80,124 @@ class Manage:
     async def group(
         self,
         tenant: TenantId,
-        caller: Caller,
+        caller: ChangeContext,
         name: str,
         others: Iterable[UserId] = (),
         *,
         admit: Admit = _anyway,
     ) -> ChatKey:
         """Create a group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
-        key = group_chat(tenant, caller.user, caller.client_key)
+        key = group_chat_key(tenant, caller.user, caller.client_key)
         users = [user for user in dict.fromkeys(others) if user != caller.user]
         self._refuse_full(1 + len(users))
         if await self._rows.chat(key) is None:
             await admit()
-        first, rest = users[: JOINED_AT_ONCE - 1], users[JOINED_AT_ONCE - 1 :]
-        members = [rules.joined(caller.user, None, Role.OWNER, 1)]
-        members += [rules.joined(user, None, Role.MEMBER, 1) for user in first]
+        first, rest = users[: MAX_JOINS_PER_CALL - 1], users[MAX_JOINS_PER_CALL - 1 :]
+        members = [rules.with_join(caller.user, None, Role.OWNER, 1)]
+        members += [rules.with_join(user, None, Role.MEMBER, 1) for user in first]
         chat = Chat(
             key=key, type=ChatType.GROUP, created_by=caller.user, member_count=len(members), name=name
         )
-        draft = replace(_draft(Kind.CREATE, caller, members, name.encode()), name=name)
+        draft = replace(_draft(EntryKind.CREATE, caller, members, name.encode()), name=name)
         begun = await self._appends.begin(key, draft, self._rows.creation(chat, members))
         if not begun.is_new and (begun.first is None or begun.first.fingerprint != draft.fingerprint):
-            raise TidingsError(Code.KEY_CONFLICT, "A group was made with this key before, of another name.")
-        for start in range(0, len(rest), JOINED_AT_ONCE):
-            await self.add(key, caller.part(start), rest[start : start + JOINED_AT_ONCE])
+            raise TidingsError(
+                Code.IDEMPOTENCY_CONFLICT, "A group was made with this key before, of another name."
+            )
+        for start in range(0, len(rest), MAX_JOINS_PER_CALL):
+            await self.add(key, caller.part(start), rest[start : start + MAX_JOINS_PER_CALL])
         return key
 
-    async def check_may_add(self, chat: ChatKey, caller: Caller) -> None:
+    async def check_may_add(self, chat: ChatKey, caller: ChangeContext) -> None:
         """Raise what `add` would raise for a caller who may not add members. `add` checks again when it commits."""
-        await self._try(chat, caller, partial(self._refuse, chat, caller, Action.ADD_MEMBERS))
+        await self._try(chat, caller, partial(self._refuse, chat, caller, ChatAction.ADD_MEMBERS))
 
-    async def add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
+    async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
         """Let users in; those who are members already are left alone. Many go in several steps."""
-        for start in range(0, len(users), JOINED_AT_ONCE):
-            step = users[start : start + JOINED_AT_ONCE]
+        for start in range(0, len(users), MAX_JOINS_PER_CALL):
+            step = users[start : start + MAX_JOINS_PER_CALL]
             await self._try(chat, caller, partial(self._add, chat, caller.part(start), step))
 
-    async def remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+    async def remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         """Take somebody out; himself, if he leaves."""
         await self._try(chat, caller, partial(self._remove, chat, caller, user))
 
-    async def change_role(self, chat: ChatKey, caller: Caller, user: UserId, role: Role) -> None:
+    async def change_role(self, chat: ChatKey, caller: ChangeContext, user: UserId, role: Role) -> None:
         """Make somebody an admin or a member again. Owners are made by `transfer`."""
         if role is Role.OWNER or user == caller.user:
             raise TidingsError(
                 Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
             )
-        step = partial(self._change_roles, chat, caller, Action.CHANGE_ROLE, {user: role})
+        step = partial(self._change_roles, chat, caller, ChatAction.CHANGE_ROLE, {user: role})
         await self._try(chat, caller, step)
 
-    async def transfer(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+    async def transfer(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
         if user == caller.user:
             raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
         roles = {user: Role.OWNER, caller.user: Role.ADMIN}
-        await self._try(chat, caller, partial(self._change_roles, chat, caller, Action.TRANSFER, roles))
+        await self._try(chat, caller, partial(self._change_roles, chat, caller, ChatAction.TRANSFER, roles))
 
-    async def rename(self, chat: ChatKey, caller: Caller, name: str) -> None:
+    async def rename(self, chat: ChatKey, caller: ChangeContext, name: str) -> None:
         seen = await self._chat(chat)
-        draft = replace(_draft(Kind.RENAME, caller, (), name.encode()), name=name)
-        await self._append(seen, caller, Action.RENAME, draft, lambda _: self._rows.renaming(seen, name))
+        draft = replace(_draft(EntryKind.RENAME, caller, (), name.encode()), name=name)
+        await self._append(seen, caller, ChatAction.RENAME, draft, lambda _: self._rows.renaming(seen, name))
 
     async def block(
-        self, tenant: TenantId, caller: Caller, other: UserId, *, is_blocked: bool = True
+        self, tenant: TenantId, caller: ChangeContext, other: UserId, *, is_blocked: bool = True
     ) -> None:
         """Between two users. If they have a chat, its log fences it: no message slips in after the block."""
-        chat = direct_chat(tenant, caller.user, other)
+        chat = direct_chat_key(tenant, caller.user, other)
         if await self._rows.block_stranger(chat, caller.user, other, is_blocked=is_blocked):
             return
         said = b"block" if is_blocked else b"unblock"
-        draft = replace(_draft(Kind.BLOCK, caller, (), said), users=(other,), role=said.decode())
+        draft = replace(_draft(EntryKind.BLOCK, caller, (), said), users=(other,), role=said.decode())
 
-        def beside_at(sequence: int) -> Beside:
+        def beside_at(sequence: int) -> SideWrites:
             unblocked_at = None if is_blocked else sequence
             return self._rows.blocking(chat, caller.user, other, unblocked_at=unblocked_at)
 
-        await self._append(await self._chat(chat), caller, Action.BLOCK, draft, beside_at)
+        await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, beside_at)
 
-    async def _add(self, chat: ChatKey, caller: Caller, users: Sequence[UserId]) -> None:
+    async def _add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
         seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
         new = [user for user in users if not (user in rows and rows[user].is_member)]
         if not new:
-            await self._refuse(chat, caller, Action.ADD_MEMBERS)
+            await self._refuse(chat, caller, ChatAction.ADD_MEMBERS)
             return
         self._refuse_full(seen.member_count + len(new))
         _refuse_used_up(rows[user] for user in new if user in rows)
 
         def members(sequence: int) -> list[Membership]:
-            return [rules.joined(user, rows.get(user), Role.MEMBER, sequence) for user in new]
+            return [rules.with_join(user, rows.get(user), Role.MEMBER, sequence) for user in new]
 
-        draft = _draft(Kind.JOIN, caller, members(1), "\n".join(users).encode())
+        draft = _draft(EntryKind.JOIN, caller, members(1), "\n".join(users).encode())
         draft = replace(draft, member_count=seen.member_count + len(new))
         await self._append(
-            seen, caller, Action.ADD_MEMBERS, draft, lambda n: self._rows.admission(seen, rows, members(n))
+            seen,
+            caller,
+            ChatAction.ADD_MEMBERS,
+            draft,
+            lambda n: self._rows.admission(seen, rows, members(n)),
         )
 
-    async def _remove(self, chat: ChatKey, caller: Caller, user: UserId) -> None:
+    async def _remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         seen, row = await self._chat(chat), await self._rows.membership(chat, user)
         if row is None or not row.is_member:
-            await self._refuse(chat, caller, Action.READ)
+            await self._refuse(chat, caller, ChatAction.READ)
             return
-        action = Action.LEAVE if user == caller.user else rules.removal_of(row.role)
+        action = ChatAction.LEAVE if user == caller.user else rules.removal_action(row.role)
         if action is None:
             raise TidingsError(Code.FORBIDDEN, "An owner is not removed; the group is handed over first.")
-        draft = replace(_draft(Kind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1)
+        draft = replace(
+            _draft(EntryKind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1
+        )
         await self._append(
-            seen, caller, action, draft, lambda n: self._rows.removal(seen, row, rules.left(row, n))
+            seen, caller, action, draft, lambda n: self._rows.removal(seen, row, rules.with_leave(row, n))
         )
 
     async def _change_roles(
-        self, chat: ChatKey, caller: Caller, action: Action, roles: dict[UserId, Role]
+        self, chat: ChatKey, caller: ChangeContext, action: ChatAction, roles: dict[UserId, Role]
     ) -> None:
         seen, rows = await self._chat(chat), await self._rows.memberships(chat, list(roles))
         if any(user not in rows or not rows[user].is_member for user in roles):
@@ -197,31 +205,37 @@ class Manage:
         changes = [(rows[user], replace(rows[user], role=role)) for user, role in roles.items()]
         said = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
         draft = replace(
-            _draft(Kind.ROLE, caller, [after for _, after in changes], said), role=next(iter(roles.values()))
+            _draft(EntryKind.ROLE, caller, [after for _, after in changes], said),
+            role=next(iter(roles.values())),
         )
         await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
 
-    async def _try(self, chat: ChatKey, caller: Caller, step: Callable[[], Awaitable[None]]) -> None:
+    async def _try(self, chat: ChatKey, caller: ChangeContext, step: Callable[[], Awaitable[None]]) -> None:
         """Whatever is refused, and why: a stranger hears that there is no such chat. One read, for refusals only."""
         try:
-            await on_what_is_there(step)
+            await retry_on_conflict(step)
         except TidingsError as error:
             if error.retryable or await self._rows.membership(chat, caller.user) is not None:
                 raise
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
 
     async def _append(
-        self, chat: Chat, caller: Caller, action: Action, draft: Draft, beside_at: BesideAt
+        self,
+        chat: Chat,
+        caller: ChangeContext,
+        action: ChatAction,
+        draft: Draft,
+        beside_at: SideWritesFactory,
     ) -> Appended:
-        def may(standing: Standing, after: int | None, /) -> Code | None:
-            return rules.refuse(action, standing, after)
+        def may(standing: MemberStatus, after: int | None, /) -> Code | None:
+            return rules.check_permission(action, standing, after)
 
         return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
 
-    async def _refuse(self, chat: ChatKey, caller: Caller, action: Action) -> None:
+    async def _refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
         """Where there is nothing to do, a stranger does not learn so."""
         row = await self._rows.membership(chat, caller.user)
-        code = rules.refuse(action, standing_of(chat.chat, row))
+        code = rules.check_permission(action, member_status_of(chat.chat, row))
         if code is not None:
             raise TidingsError(code, "The caller may not do this in this chat.")
 
@@ -238,22 +252,22 @@ class Manage:
             )
 
 
-def _draft(kind: Kind, caller: Caller, members: Iterable[Membership], said: bytes) -> Draft:
+def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], said: bytes) -> Draft:
     users = tuple(member.user for member in members)
     return Draft(
         kind=kind,
         sender=caller.user,
         client_key=caller.client_key,
-        fingerprint=rules.fingerprint(kind, said),
+        fingerprint=rules.request_fingerprint(kind, said),
         users=users,
-        member_count=len(users) if kind is Kind.CREATE else None,
+        member_count=len(users) if kind is EntryKind.CREATE else None,
     )
 
 
 def _refuse_used_up(rows: Iterable[Membership]) -> None:
-    worn = [row.user for row in rows if len(row.intervals) >= rules.MAX_STAYS]
+    worn = [row.user for row in rows if len(row.intervals) >= rules.MAX_INTERVALS]
     if worn:
         raise TidingsError(
-            Code.STAYS_USED_UP,
-            f"{worn[0]} has left and come back {rules.MAX_STAYS} times; no stay can be added.",
+            Code.REJOIN_LIMIT_REACHED,
+            f"{worn[0]} has left and come back {rules.MAX_INTERVALS} times; no stay can be added.",
         )

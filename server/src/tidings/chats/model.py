@@ -11,7 +11,7 @@ from msgspec import Struct
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
-SMALL_UP_TO = 100
+MAX_SMALL_MEMBERS = 100
 """In a chat of more members, work for a message must not grow with them."""
 SOME_MEMBERS = 5
 NO_SUCH_CHAT = "There is no such chat."
@@ -59,7 +59,7 @@ class Membership(Struct, frozen=True, kw_only=True):
         return bool(self.intervals) and self.intervals[-1].removed is None
 
 
-class Standing(NamedTuple):
+class MemberStatus(NamedTuple):
     """What a permission hangs on. `role` None: not a member (any more); a stranger has never been one.
 
     With the entries that gave it: `since` let him in, `right_since` gave the role or lifted a block.
@@ -73,7 +73,7 @@ class Standing(NamedTuple):
     is_stranger: bool = False
 
 
-class Part[T](NamedTuple):
+class MemberPage[T](NamedTuple):
     """Some of a list that is sorted by users; `last` is where it goes on, None at its end."""
 
     items: tuple[T, ...]
@@ -87,7 +87,7 @@ class Chat(Struct, frozen=True, kw_only=True):
     member_count: int
     name: str | None = None
     large_since: int | None = None
-    """The entry with which there were more than `SMALL_UP_TO` members. Large is for good."""
+    """The entry with which there were more than `MAX_SMALL_MEMBERS` members. Large is for good."""
     some_members: frozenset[UserId] = frozenset()
     """A few of them, for people to look at."""
 
@@ -95,12 +95,12 @@ class Chat(Struct, frozen=True, kw_only=True):
 _DIRECT_MARK, _GROUP_MARK = "d", "g"
 
 
-def direct_chat(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
+def direct_chat_key(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
     """The same for both orders, so that two who write to each other for the first time meet in one chat."""
     return ChatKey(tenant, ChatId(_DIRECT_MARK + _digest("#".join(sorted((one, other))))))
 
 
-def group_chat(tenant: TenantId, owner: UserId, client_key: ClientKey) -> ChatKey:
+def group_chat_key(tenant: TenantId, owner: UserId, client_key: ClientKey) -> ChatKey:
     """The same for every try of its making."""
     return ChatKey(tenant, ChatId(_GROUP_MARK + _digest(f"{owner}#{client_key}")))
 
@@ -109,16 +109,16 @@ def _digest(text: str) -> str:
     return b32encode(hashlib.sha256(text.encode()).digest()[:15]).decode()
 
 
-def type_of(chat: ChatId) -> ChatType:
+def chat_type(chat: ChatId) -> ChatType:
     """The id alone tells."""
     return ChatType.DIRECT if chat.startswith(_DIRECT_MARK) else ChatType.GROUP
 
 
-def standing_of(chat: ChatId, row: Membership | None) -> Standing:
+def member_status_of(chat: ChatId, row: Membership | None) -> MemberStatus:
     if row is None or not row.is_member:
-        return Standing(type_of(chat), None, is_stranger=row is None)
-    return Standing(
-        type_of(chat),
+        return MemberStatus(chat_type(chat), None, is_stranger=row is None)
+    return MemberStatus(
+        chat_type(chat),
         row.role,
         is_blocked=row.blocks_other or row.blocked_by_other,
         since=row.intervals[-1].joined + 1,
@@ -126,7 +126,7 @@ def standing_of(chat: ChatId, row: Membership | None) -> Standing:
     )
 
 
-def own_row(row: Membership | None) -> Membership:
+def require_membership(row: Membership | None) -> Membership:
     """Of somebody who asks as a member. Who has never been one is told what he is told of a chat that is not there.
 
     Else anybody could learn whether two users have a chat: its id is derived from theirs.
@@ -138,7 +138,7 @@ def own_row(row: Membership | None) -> Membership:
     return row
 
 
-def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
+def visible_ranges(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
     """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
     cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
     return [(low, high) for low, high in cut if low < high]

@@ -3,22 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from tidings.chats.model import Chat, Membership, Part, Standing
+from tidings.chats.model import Chat, MemberPage, Membership, MemberStatus
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Appended, Begun, Beside, BesideAt, Draft, Proposal
+from tidings.messages.model import Appended, Draft, LogCreated, Proposal, SideWrites, SideWritesFactory
 
 
-class Appends(Protocol):
+class ChatAppender(Protocol):
     """The log of a chat: whatever changes who may read or write is an entry of it."""
 
-    async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun: ...
+    async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated: ...
 
     async def append(
-        self, chat: ChatKey, proposal: Proposal[Standing], beside_at: BesideAt | None = None
+        self, chat: ChatKey, proposal: Proposal[MemberStatus], beside_at: SideWritesFactory | None = None
     ) -> Appended: ...
 
 
-class Rows(Protocol):
+class ChatStore(Protocol):
     """The rows of chats and memberships. Reads are strong.
 
     What is made for a log's transaction holds only if the rows are still as they were read: else nothing is written.
@@ -34,30 +34,34 @@ class Rows(Protocol):
         """False: they have a direct chat (by now), so the block must go through its log."""
         ...
 
-    def creation(self, chat: Chat, members: Sequence[Membership]) -> Beside: ...
+    def creation(self, chat: Chat, members: Sequence[Membership]) -> SideWrites: ...
 
-    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
+    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> SideWrites:
         """Holds only if neither of the two blocks the other."""
         ...
 
-    def admission(self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]) -> Beside:
+    def admission(
+        self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
+    ) -> SideWrites:
         """Members come in; the chat's number of members rises with them."""
         ...
 
-    def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside: ...
+    def removal(self, chat: Chat, seen: Membership, after: Membership) -> SideWrites: ...
 
-    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
+    def roles(
+        self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int
+    ) -> SideWrites:
         """The rows keep the sequence of the entry that gave the role."""
         ...
 
-    def renaming(self, chat: Chat, name: str) -> Beside: ...
+    def renaming(self, chat: Chat, name: str) -> SideWrites: ...
 
-    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
+    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> SideWrites:
         """The user blocks the other; with `unblocked_at`, the entry at that sequence lifts the block."""
         ...
 
 
-class Shelf(Protocol):
+class ChatReader(Protocol):
     """Chats for those who look at them."""
 
     async def chat(self, chat: ChatKey) -> Chat | None:
@@ -68,10 +72,10 @@ class Shelf(Protocol):
         """Strong."""
         ...
 
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
         """Rows by user id, of those who left too; strong."""
         ...
 
     async def blocks(
         self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
-    ) -> Part[UserId]: ...
+    ) -> MemberPage[UserId]: ...

@@ -5,18 +5,18 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from tidings.chats.model import ChatType, Interval, Membership, Role, Standing
+from tidings.chats.model import ChatType, Interval, Membership, MemberStatus, Role
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
 
 LARGE_FROM = 100
 """A chat is large from the first entry after which it has more members than this, for good."""
 
-MAX_STAYS = 8
+MAX_INTERVALS = 8
 """How many intervals a row holds; `tables/limits.py` has the room for as many."""
 
 
-class Action(StrEnum):
+class ChatAction(StrEnum):
     READ = "read"
     SEND = "send"
     REACT = "react"
@@ -33,42 +33,58 @@ class Action(StrEnum):
     BLOCK = "block"
 
 
-_MEMBER = {Action.READ, Action.SEND, Action.REACT, Action.EDIT_OWN, Action.REDACT_OWN, Action.LEAVE}
-_ADMIN = _MEMBER | {Action.REDACT_OTHERS, Action.RENAME, Action.ADD_MEMBERS, Action.REMOVE_MEMBER}
-_OWNER = (_ADMIN - {Action.LEAVE}) | {Action.REMOVE_ADMIN, Action.CHANGE_ROLE, Action.TRANSFER}
+_MEMBER = {
+    ChatAction.READ,
+    ChatAction.SEND,
+    ChatAction.REACT,
+    ChatAction.EDIT_OWN,
+    ChatAction.REDACT_OWN,
+    ChatAction.LEAVE,
+}
+_ADMIN = _MEMBER | {
+    ChatAction.REDACT_OTHERS,
+    ChatAction.RENAME,
+    ChatAction.ADD_MEMBERS,
+    ChatAction.REMOVE_MEMBER,
+}
+_OWNER = (_ADMIN - {ChatAction.LEAVE}) | {
+    ChatAction.REMOVE_ADMIN,
+    ChatAction.CHANGE_ROLE,
+    ChatAction.TRANSFER,
+}
 
-PERMISSIONS: dict[tuple[ChatType, Role], frozenset[Action]] = {
+PERMISSIONS: dict[tuple[ChatType, Role], frozenset[ChatAction]] = {
     (ChatType.GROUP, Role.MEMBER): frozenset(_MEMBER),
     (ChatType.GROUP, Role.ADMIN): frozenset(_ADMIN),
     # an owner hands the group over before leaving it
     (ChatType.GROUP, Role.OWNER): frozenset(_OWNER),
-    (ChatType.DIRECT, Role.MEMBER): frozenset((_MEMBER - {Action.LEAVE}) | {Action.BLOCK}),
+    (ChatType.DIRECT, Role.MEMBER): frozenset((_MEMBER - {ChatAction.LEAVE}) | {ChatAction.BLOCK}),
 }
-OF_EVERY_ROLE: dict[ChatType, frozenset[Action]] = {
+OF_EVERY_ROLE: dict[ChatType, frozenset[ChatAction]] = {
     kind: frozenset.intersection(*(rights for (of, _), rights in PERMISSIONS.items() if of is kind))
     for kind in ChatType
 }
-SILENCED_BY_BLOCK = frozenset({Action.SEND, Action.REACT, Action.EDIT_OWN})
+SILENCED_BY_BLOCK = frozenset({ChatAction.SEND, ChatAction.REACT, ChatAction.EDIT_OWN})
 
 
-def refuse(action: Action, standing: Standing, after: int | None = None) -> Code | None:
+def check_permission(action: ChatAction, status: MemberStatus, after: int | None = None) -> Code | None:
     """Why not; None if he may.
 
     `after`: where the asker stood when he first tried. Who got the right since then may have been refused by another
     try while he had it not, and a refusal holds: he asks anew from where he got it.
     A stranger is not told that there is such a chat.
     """
-    if standing.is_stranger:
+    if status.is_stranger:
         return Code.CHAT_NOT_FOUND
-    if standing.role is None or _is_newer(standing.since, after):
+    if status.role is None or _is_newer(status.since, after):
         return Code.NOT_A_MEMBER
-    if action not in PERMISSIONS.get((standing.type, standing.role), frozenset()):
+    if action not in PERMISSIONS.get((status.type, status.role), frozenset()):
         return Code.FORBIDDEN
-    has_new_right = _is_newer(standing.right_since, after)
-    if has_new_right and action not in OF_EVERY_ROLE[standing.type]:
+    has_new_right = _is_newer(status.right_since, after)
+    if has_new_right and action not in OF_EVERY_ROLE[status.type]:
         return Code.FORBIDDEN
-    was_blocked = has_new_right and standing.type is ChatType.DIRECT
-    if (standing.is_blocked or was_blocked) and action in SILENCED_BY_BLOCK:
+    was_blocked = has_new_right and status.type is ChatType.DIRECT
+    if (status.is_blocked or was_blocked) and action in SILENCED_BY_BLOCK:
         return Code.BLOCKED
     return None
 
@@ -77,12 +93,12 @@ def _is_newer(given_at: int, after: int | None) -> bool:
     return after is not None and after < given_at
 
 
-def removal_of(role: Role) -> Action | None:
+def removal_action(role: Role) -> ChatAction | None:
     """What it takes to remove somebody of this role; nobody removes an owner."""
-    return {Role.MEMBER: Action.REMOVE_MEMBER, Role.ADMIN: Action.REMOVE_ADMIN}.get(role)
+    return {Role.MEMBER: ChatAction.REMOVE_MEMBER, Role.ADMIN: ChatAction.REMOVE_ADMIN}.get(role)
 
 
-def joined(user: UserId, row: Membership | None, role: Role, sequence: int) -> Membership:
+def with_join(user: UserId, row: Membership | None, role: Role, sequence: int) -> Membership:
     """The row after the entry at `sequence` let the user in. Intervals of earlier stays are kept."""
     opened = Interval(sequence - 1)
     if row is None:
@@ -90,12 +106,12 @@ def joined(user: UserId, row: Membership | None, role: Role, sequence: int) -> M
     return replace(row, role=role, intervals=(*row.intervals, opened))
 
 
-def left(row: Membership, sequence: int) -> Membership:
+def with_leave(row: Membership, sequence: int) -> Membership:
     """The row after the entry at `sequence` took the user out."""
     last = row.intervals[-1]
     return replace(row, role=Role.MEMBER, intervals=(*row.intervals[:-1], Interval(last.joined, sequence)))
 
 
-def fingerprint(kind: str, said: bytes) -> bytes:
+def request_fingerprint(kind: str, said: bytes) -> bytes:
     """Of a change of the chat itself, which says nothing secret: a digest needs no key."""
     return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]

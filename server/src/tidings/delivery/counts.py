@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Counts:
+class DeliveryStats:
     """`late`: entries whose truth was written and nothing else, because Redis did not answer; they come again."""
 
     handled: int = 0

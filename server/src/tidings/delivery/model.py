@@ -10,23 +10,23 @@ from msgspec import Meta, Struct
 
 from tidings.chats.model import ChatType
 from tidings.kernel.ids import ChatId, ChatKey, MessageId, TenantId, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 
-class Mark(NamedTuple):
+class LogPosition(NamedTuple):
     """A place in a log: its sequence, and how many messages there are up to it."""
 
     sequence: int
     ordinal: int
 
 
-class Joined(NamedTuple):
+class JoinPosition(NamedTuple):
     sequence: int
     ordinal: int
     at_ms: int
 
 
-class Shown(Struct, frozen=True, kw_only=True, gc=False):
+class LastMessageRef(Struct, frozen=True, kw_only=True, gc=False):
     """The newest message that a row shows. `version` is the entry that says last what it says: itself or a change.
 
     `preview` is sealed. None: there is nothing to read, because it expires (`expires_at_s`) or was redacted.
@@ -44,13 +44,13 @@ class Shown(Struct, frozen=True, kw_only=True, gc=False):
         return self.sequence, self.version
 
 
-class News(Struct, frozen=True, kw_only=True, gc=False):
+class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
     """What entries mean for one row, and what a row has of them: of every kind the newest. None: none of this kind."""
 
-    head: Mark | None = None
-    shown: Shown | None = None
-    own: Mark | None = None
-    joined: Joined | None = None
+    head: LogPosition | None = None
+    shown: LastMessageRef | None = None
+    own: LogPosition | None = None
+    joined: JoinPosition | None = None
     removed: int | None = None
     is_large: bool = False
     other: UserId | None = None
@@ -59,13 +59,13 @@ class News(Struct, frozen=True, kw_only=True, gc=False):
     """Under which it was last written. What is of another epoch may know entries that the log lost."""
 
 
-class Row(Struct, frozen=True, kw_only=True, gc=False):
+class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
     """A user's row of a chat: what delivery wrote (`known`), how far the user got, and what he made of the chat."""
 
     chat: ChatId
-    known: News
-    delivered: Mark | None = None
-    read: Mark | None = None
+    known: RowUpdate
+    delivered: LogPosition | None = None
+    read: LogPosition | None = None
     read_at_ms: int | None = None
     """When the read watermark last moved."""
     muted_until_ms: int | None = None
@@ -91,14 +91,14 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
         return self.read_at_ms if is_newest_read else None
 
 
-class Raised(NamedTuple):
+class WatermarkUpdate(NamedTuple):
     """A row after a watermark was to be raised. `has_risen`: it was this call that raised it, or it may have been."""
 
-    row: Row
+    row: ChatRow
     has_risen: bool
 
 
-class Gain(NamedTuple):
+class WatermarkAdvanced(NamedTuple):
     """A member got further, and now stands there. `is_read`: it was `read` that rose, which his own devices show too."""
 
     chat: ChatKey
@@ -109,7 +109,7 @@ class Gain(NamedTuple):
     is_large: bool
 
 
-class Flags(Struct, frozen=True, kw_only=True):
+class ChatFlags(Struct, frozen=True, kw_only=True):
     """What a user makes of a chat. None: leave it. `muted_until_ms` 0: not muted."""
 
     muted_until_ms: int | None = None
@@ -117,25 +117,25 @@ class Flags(Struct, frozen=True, kw_only=True):
     is_archived: bool | None = None
 
 
-class LastState(StrEnum):
-    THERE = "there"
+class LastMessageState(StrEnum):
+    ACTIVE = "there"
     EPHEMERAL = "ephemeral"
     EXPIRED = "expired"
     REDACTED = "redacted"
     UNREADABLE = "unreadable"
 
 
-class Last(Struct, frozen=True, kw_only=True):
+class LastMessage(Struct, frozen=True, kw_only=True):
     """The message that stands under a chat's name. `text` only where there is something to read."""
 
     sequence: int
     at_ms: int
     sender: UserId
-    state: LastState
+    state: LastMessageState
     text: str = ""
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class ChatListItem(Struct, frozen=True, kw_only=True):
     """A chat as its list shows it. `members`: some of the others, a few at most; of a direct chat the other one."""
 
     chat: ChatKey
@@ -143,7 +143,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     at_ms: int
     unread: int
     is_member: bool
-    last: Last | None = None
+    last: LastMessage | None = None
     name: str | None = None
     member_count: int | None = None
     members: tuple[UserId, ...] = ()
@@ -165,21 +165,21 @@ class ListCursor(NamedTuple):
     chat: ChatId
 
 
-class UnreadExplained(NamedTuple):
+class UnreadExplanation(NamedTuple):
     """How an unread count comes about: messages up to `head`, less those up to the highest of the other marks.
 
     `counts_after`: the name of that mark; None: the user has none of them. Each mark names the entry it comes from.
     """
 
     unread: int
-    head: Mark
-    read: Mark | None
-    own: Mark | None
-    joined: Mark | None
+    head: LogPosition
+    read: LogPosition | None
+    own: LogPosition | None
+    joined: LogPosition | None
     counts_after: Literal["read", "own", "joined"] | None
 
 
-class Progress(NamedTuple):
+class MemberProgress(NamedTuple):
     """What a member list shows of a member. In a large chat, nobody's watermarks are shown: they are None."""
 
     joined_at_ms: int | None
@@ -188,17 +188,17 @@ class Progress(NamedTuple):
     read_at_ms: int | None = None
 
 
-class Tick(StrEnum):
+class DeliveryStatus(StrEnum):
     SENT = "SENT"
     DELIVERED = "DELIVERED"
     READ = "READ"
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class MessageStatus(Struct, frozen=True, kw_only=True):
     """Of one message. `read_by` are in `delivered_to` too. `is_counted` False: a large chat, nobody counts there."""
 
     sequence: int
-    tick: Tick
+    status: DeliveryStatus
     delivered_to: tuple[UserId, ...] = ()
     read_by: tuple[UserId, ...] = ()
     read_at_ms: tuple[tuple[UserId, int], ...] = ()
@@ -206,11 +206,11 @@ class Status(Struct, frozen=True, kw_only=True):
     is_counted: bool = True
 
 
-PendingKey = NewType("PendingKey", str)
+OfflineQueueKey = NewType("OfflineQueueKey", str)
 """Where a message stands in a user's queue; they sort by time."""
 
 
-class Kept(NamedTuple):
+class OfflineQueueBatch(NamedTuple):
     """Messages of one chat, for a user who has no route."""
 
     chat: ChatKey
@@ -222,22 +222,22 @@ class Kept(NamedTuple):
         return self.chat.tenant, self.user
 
 
-class Waiting(NamedTuple):
+class OfflineQueueMessage(NamedTuple):
     """A message in a user's queue. Its content is sealed; what expires has none here, it stands apart."""
 
-    key: PendingKey
+    key: OfflineQueueKey
     chat: ChatKey
     entry: Entry
 
 
-class Drained(NamedTuple):
+class OfflineQueuePage(NamedTuple):
     """Some of a queue, oldest first. `after` goes into the next call; None: this was the end."""
 
-    waiting: tuple[Waiting, ...]
-    after: PendingKey | None
+    waiting: tuple[OfflineQueueMessage, ...]
+    after: OfflineQueueKey | None
 
 
-class UnreachedMessage(Struct, frozen=True, kw_only=True):
+class OfflineMessage(Struct, frozen=True, kw_only=True):
     """A message for a user none of whose devices could be reached. May come more than once: `message_id` tells.
 
     `badge`: messages that the user has not read, in all chats. `preview`: the first words, if the tenant allows it.
@@ -251,7 +251,7 @@ class UnreachedMessage(Struct, frozen=True, kw_only=True):
     message_id: MessageId
     sequence: Annotated[int, Meta(ge=1)]
     sender: UserId
-    kind: Kind
+    kind: EntryKind
     at: str
     badge: Annotated[int, Meta(ge=0)]
     collapse_key: str

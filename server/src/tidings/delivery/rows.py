@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tidings.chats.model import ChatType, Membership, may_see, type_of
+from tidings.chats.model import ChatType, Membership, chat_type, may_see
 from tidings.delivery import rules
-from tidings.delivery.model import Mark, News, Shown
-from tidings.delivery.ports import Audience, Log, Truth
+from tidings.delivery.model import LastMessageRef, LogPosition, RowUpdate
+from tidings.delivery.ports import AudienceReader, ChatRowWriter, LogReader
 from tidings.delivery.previews import Previews
-from tidings.delivery.rules import Candidate, Run
-from tidings.delivery.side_by_side import few_at_once
+from tidings.delivery.rules import EntryRun, PreviewCandidate
+from tidings.delivery.side_by_side import gather_limited
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 
-class Missed(NamedTuple):
+class MissedRange(NamedTuple):
     """Entries of `(after, up_to]` that some row should have had before and did not: read and handle them."""
 
     after: int
@@ -29,30 +29,32 @@ class Missed(NamedTuple):
 class _Facts(NamedTuple):
     """What is known of a run, whoever it is for."""
 
-    run: Run
-    found: list[Candidate]
-    changed: list[Candidate]
+    run: EntryRun
+    found: list[PreviewCandidate]
+    changed: list[PreviewCandidate]
 
 
-class Rows:
-    def __init__(self, truth: Truth, audience: Audience, log: Log, previews: Previews) -> None:
-        self._truth = truth
+class ChatRowProjector:
+    def __init__(
+        self, writer: ChatRowWriter, audience: AudienceReader, log: LogReader, previews: Previews
+    ) -> None:
+        self._writer = writer
         self._audience = audience
         self._log = log
         self._previews = previews
 
-    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> Missed | None:
+    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> MissedRange | None:
         """Coalesced: one write for each row and run, however many entries it has."""
         first_missed: list[int] = []
         top = 0
-        for run in rules.runs(entries):
+        for run in rules.split_runs(entries):
             missed = await self._handle_run(chat, run)
             if missed is not None:
                 first_missed.append(missed)
                 top = run[0].sequence - 1
-        return Missed(min(first_missed) - 1, top) if first_missed else None
+        return MissedRange(min(first_missed) - 1, top) if first_missed else None
 
-    async def _handle_run(self, chat: ChatKey, run: Run) -> int | None:
+    async def _handle_run(self, chat: ChatKey, run: EntryRun) -> int | None:
         crowd = await self._audience.of(chat, run[-1].sequence)
         since = crowd.large_since
         if since is None:
@@ -66,17 +68,17 @@ class Rows:
             missed = await self._small(chat, small, members, is_large=becomes_large)
             if becomes_large:
                 # after every row: who finds a head knows that the rows have been told that the chat is large
-                await self._truth.raise_head(chat, News(head=Mark(since, small[-1].ordinal)))
+                await self._writer.raise_head(chat, RowUpdate(head=LogPosition(since, small[-1].ordinal)))
         if large:
             missed = _lower(missed, await self._large(chat, large, since))
         return missed
 
     async def _small(
-        self, chat: ChatKey, run: Run, members: Sequence[Membership], *, is_large: bool = False
+        self, chat: ChatKey, run: EntryRun, members: Sequence[Membership], *, is_large: bool = False
     ) -> int | None:
         """Every member's row. `is_large`: with the run's last entry the chat became large."""
         facts = await self._facts(chat, run)
-        shows = {m.user: rules.shown_to(m.intervals, facts.found) for m in members}
+        shows = {m.user: rules.visible_candidate(m.intervals, facts.found) for m in members}
         mends = [(m.user, c) for m in members for c in facts.changed if rules.may_still_show(m.intervals, c)]
         wanted = {c for c in shows.values() if c is not None} | {c for _, c in mends}
         shown = await self._previews.of(chat, wanted)
@@ -85,51 +87,60 @@ class Rows:
             shows_now = shows[member.user]
             news = _news(chat, member.user, reached, shown[shows_now] if shows_now else None, members)
             is_there = is_large and reached[-1].sequence == run[-1].sequence
-            had = await self._truth.raise_row(chat, member.user, replace(news, is_large=is_there))
-            return rules.missed(member.intervals, had, run)
+            had = await self._writer.raise_row(chat, member.user, replace(news, is_large=is_there))
+            return rules.first_missed(member.intervals, had, run)
 
-        reached = [(m, rules.reaching(m.intervals, run)) for m in members]
-        missed = await few_at_once(raise_row(m, entries) for m, entries in reached if entries)
-        await few_at_once(self._truth.mend_row(chat, user, News(shown=shown[c])) for user, c in mends)
+        reached = [(m, rules.entries_visible_to(m.intervals, run)) for m in members]
+        missed = await gather_limited(raise_row(m, entries) for m, entries in reached if entries)
+        await gather_limited(
+            self._writer.repair_row(chat, user, RowUpdate(shown=shown[c])) for user, c in mends
+        )
         return min((n for n in missed if n is not None), default=None)
 
-    async def _large(self, chat: ChatKey, run: Run, since: int) -> int | None:
+    async def _large(self, chat: ChatKey, run: EntryRun, since: int) -> int | None:
         """One head for all, and the rows of those whom an entry names or who wrote it."""
         facts = await self._facts(chat, run)
         newest = max(facts.found, key=lambda c: c[:2], default=None)
         taken = [c for c in facts.changed if c.sequence <= since and c.said.redacted_at_ms is not None]
         shown = await self._previews.of(chat, {c for c in (newest, *taken) if c is not None})
-        own = rules.concerned(run)
-        news = [(user, replace(rules.news_of(user, entries), is_large=True)) for user, entries in own.items()]
-        await few_at_once(self._truth.raise_row(chat, user, each) for user, each in news)
+        own = rules.entries_by_affected_user(run)
+        news = [
+            (user, replace(rules.row_update_for(user, entries), is_large=True))
+            for user, entries in own.items()
+        ]
+        await gather_limited(self._writer.raise_row(chat, user, each) for user, each in news)
         for change in taken:
             await self._take_from_all(chat, change, shown[change])
-        top = rules.news_of(UserId(""), run)
-        had = await self._truth.raise_head(chat, replace(top, shown=shown[newest] if newest else None))
+        top = rules.row_update_for(UserId(""), run)
+        had = await self._writer.raise_head(chat, replace(top, shown=shown[newest] if newest else None))
         if had < since:
             return since
         return had + 1 if had + 1 < run[0].sequence else None
 
-    async def _take_from_all(self, chat: ChatKey, change: Candidate, shown: Shown) -> None:
+    async def _take_from_all(self, chat: ChatKey, change: PreviewCandidate, shown: LastMessageRef) -> None:
         """A redaction of what was said before the chat was large: rows of that time may show it still."""
         members = await self._audience.everyone(chat)
         saw = [m.user for m in members if may_see(m.intervals, change.sequence)]
-        await few_at_once(self._truth.mend_row(chat, user, News(shown=shown)) for user in saw)
+        await gather_limited(self._writer.repair_row(chat, user, RowUpdate(shown=shown)) for user in saw)
 
-    async def _facts(self, chat: ChatKey, run: Run) -> _Facts:
+    async def _facts(self, chat: ChatKey, run: EntryRun) -> _Facts:
         messages: dict[int, Entry] = {}
-        for sequence in sorted(rules.referred(run)):
+        for sequence in sorted(rules.referenced_messages(run)):
             message = await self._log.one(chat, sequence)
-            if message is not None and message.kind is Kind.MESSAGE:
+            if message is not None and message.kind is EntryKind.MESSAGE:
                 messages[sequence] = message
-        return _Facts(run, rules.candidates(run, messages), rules.changed(run, messages))
+        return _Facts(run, rules.preview_candidates(run, messages), rules.changed_messages(run, messages))
 
 
 def _news(
-    chat: ChatKey, user: UserId, reached: Sequence[Entry], shown: Shown | None, members: Sequence[Membership]
-) -> News:
-    news = replace(rules.news_of(user, reached), shown=shown)
-    if type_of(chat.chat) is not ChatType.DIRECT:
+    chat: ChatKey,
+    user: UserId,
+    reached: Sequence[Entry],
+    shown: LastMessageRef | None,
+    members: Sequence[Membership],
+) -> RowUpdate:
+    news = replace(rules.row_update_for(user, reached), shown=shown)
+    if chat_type(chat.chat) is not ChatType.DIRECT:
         return news
     return replace(news, other=next((m.user for m in members if m.user != user), None))
 

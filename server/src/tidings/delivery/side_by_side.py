@@ -3,19 +3,21 @@
 import asyncio
 from collections.abc import Awaitable, Iterable
 
-AT_ONCE = 25
+MAX_CONCURRENT = 25
 
 
-async def few_at_once[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) -> list[T]:
+async def gather_limited[T](calls: Iterable[Awaitable[T]], at_once: int = MAX_CONCURRENT) -> list[T]:
     """All are tried before the first error is told, so that one in trouble does not hold up the others."""
-    done = await settled(calls, at_once)
+    done = await gather_results(calls, at_once)
     for result in done:
         if isinstance(result, BaseException):
             raise result
     return [result for result in done if not isinstance(result, BaseException)]
 
 
-async def settled[T](calls: Iterable[Awaitable[T]], at_once: int = AT_ONCE) -> list[T | BaseException]:
+async def gather_results[T](
+    calls: Iterable[Awaitable[T]], at_once: int = MAX_CONCURRENT
+) -> list[T | BaseException]:
     """What each gave or raised, in their order. A task costs more than many a call: one alone gets none."""
     waiting = list(calls)
     if len(waiting) == 1:

@@ -7,77 +7,86 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidings.chats.model import Membership, may_see
-from tidings.delivery.model import Progress, Row, Status, Tick
-from tidings.delivery.ports import Audience, Watermarks
+from tidings.delivery.model import ChatRow, DeliveryStatus, MemberProgress, MessageStatus
+from tidings.delivery.ports import AudienceReader, WatermarkStore
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry
 
 
-class Statuses:
-    def __init__(self, audience: Audience, watermarks: Watermarks) -> None:
+class MessageStatusReader:
+    def __init__(self, audience: AudienceReader, watermarks: WatermarkStore) -> None:
         self._audience = audience
         self._watermarks = watermarks
 
-    async def of(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> list[Status]:
+    async def of(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> list[MessageStatus]:
         """Of a page of messages with one read of the members and one of their rows, whatever its length."""
         if not messages:
             return []
         crowd = await self._audience.of(chat, max(message.sequence for message in messages))
         if crowd.large_since is not None:
-            return [Status(sequence=m.sequence, tick=Tick.SENT, is_counted=False) for m in messages]
+            return [
+                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, is_counted=False)
+                for m in messages
+            ]
         asker = next((member for member in crowd.members if member.user == user), None)
         if asker is None or not all(may_see(asker.intervals, m.sequence) for m in messages):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
         rows = await self._watermarks.rows_of(chat, [member.user for member in crowd.members])
         got = [_got(each, rows.get(each.user)) for each in crowd.members]
-        return [status(message, got) for message in messages]
+        return [message_status(message, got) for message in messages]
 
-    async def progress(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, Progress]:
+    async def progress(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, MemberProgress]:
         """Return when members joined and how far they got, with one read. Members without a row are left out."""
         rows = await self._watermarks.rows_of(chat, users)
         return {user: _progress(row) for user, row in rows.items()}
 
 
-def _progress(row: Row) -> Progress:
+def _progress(row: ChatRow) -> MemberProgress:
     joined_at_ms = row.known.joined.at_ms if row.known.joined else None
     if row.known.is_large:
-        return Progress(joined_at_ms)
-    return Progress(joined_at_ms, row.delivered_up_to, row.read_up_to, row.read_at_ms)
+        return MemberProgress(joined_at_ms)
+    return MemberProgress(joined_at_ms, row.delivered_up_to, row.read_up_to, row.read_at_ms)
 
 
-class Got(NamedTuple):
+class MemberPositions(NamedTuple):
     """How far a member got."""
 
     member: Membership
     read: int
     delivered: int
-    row: Row | None = None
+    row: ChatRow | None = None
 
     def read_at_ms(self, message: Entry) -> int | None:
         return None if self.row is None else self.row.read_message_at_ms(message)
 
 
-def _got(member: Membership, row: Row | None) -> Got:
-    return Got(member, row.read_up_to, row.delivered_up_to, row) if row is not None else Got(member, 0, 0)
+def _got(member: Membership, row: ChatRow | None) -> MemberPositions:
+    return (
+        MemberPositions(member, row.read_up_to, row.delivered_up_to, row)
+        if row is not None
+        else MemberPositions(member, 0, 0)
+    )
 
 
-def status(message: Entry, members: Sequence[Got]) -> Status:
+def message_status(message: Entry, members: Sequence[MemberPositions]) -> MessageStatus:
     """READ once everybody has read it whom it was for and who is still there; DELIVERED likewise."""
     n, sender = message.sequence, message.sender
     got = [each for each in members if each.member.user != sender and may_see(each.member.intervals, n)]
     times = [(each.member.user, at) for each in got if (at := each.read_at_ms(message)) is not None]
     staying = [each for each in got if each.member.is_member]
-    return Status(
+    return MessageStatus(
         sequence=n,
-        tick=_tick(n, staying),
+        status=_tick(n, staying),
         delivered_to=tuple(sorted([each.member.user for each in got if each.delivered >= n])),
         read_at_ms=tuple(sorted(times)),
         read_by=tuple(sorted([each.member.user for each in got if each.read >= n])),
     )
 
 
-def _tick(sequence: int, staying: Sequence[Got]) -> Tick:
+def _tick(sequence: int, staying: Sequence[MemberPositions]) -> DeliveryStatus:
     if not staying or min([each.delivered for each in staying]) < sequence:
-        return Tick.SENT
-    return Tick.DELIVERED if min([each.read for each in staying]) < sequence else Tick.READ
+        return DeliveryStatus.SENT
+    return (
+        DeliveryStatus.DELIVERED if min([each.read for each in staying]) < sequence else DeliveryStatus.READ
+    )

@@ -8,26 +8,26 @@ from typing import NamedTuple, Protocol
 
 from tidings.delivery import rules
 from tidings.delivery.chat_list import is_muted
-from tidings.delivery.model import Row, UnreachedMessage
-from tidings.delivery.ports import Keys, Lists, OpeningKeys
-from tidings.delivery.previews import cut
-from tidings.kernel.clock import Clock, time_text
+from tidings.delivery.model import ChatRow, OfflineMessage
+from tidings.delivery.ports import ChatRowReader, DeliveryKeys, OpeningKeys
+from tidings.delivery.previews import truncate
+from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id
 from tidings.messages.model import Entry
 
 
-class Said(NamedTuple):
+class MessageText(NamedTuple):
     """What a body says. Only the messages' own code knows how it is spelled."""
 
     text: str = ""
     mentions: Sequence[UserId] = ()
 
 
-type Read = Callable[[bytes], Said]
+type ReadText = Callable[[bytes], MessageText]
 
 
-class Wishes(Protocol):
+class PushPreferences(Protocol):
     """What a tenant has set."""
 
     async def shows_previews(self, tenant: TenantId, /) -> bool:
@@ -35,36 +35,43 @@ class Wishes(Protocol):
         ...
 
 
-class Events(Protocol):
-    async def publish(self, event: UnreachedMessage, /) -> None:
+class OfflineEvents(Protocol):
+    async def publish(self, event: OfflineMessage, /) -> None:
         """Returns when it is there. Raises `overloaded` while it can't be."""
         ...
 
 
-class Unreached:
+class OfflineEventPublisher:
     def __init__(
-        self, lists: Lists, keys: Keys, events: Events, *, read: Read, wishes: Wishes, clock: Clock
+        self,
+        rows: ChatRowReader,
+        keys: DeliveryKeys,
+        events: OfflineEvents,
+        *,
+        read: ReadText,
+        wishes: PushPreferences,
+        clock: Clock,
     ) -> None:
-        self._lists = lists
+        self._row_reader = rows
         self._keys = keys
         self._read = read
         self._wishes = wishes
         self._events = events
         self._clock = clock
 
-    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
+    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
         """The badge is counted from the truth: all that is unread in the user's chats, large ones included."""
         rows = await self._rows(chat.tenant, user)
         own = next((row for row in rows if row.chat == chat.chat), None)
-        badge = sum(rules.unread(row) for row in rows if rules.is_member(row.known))
+        badge = sum(rules.unread_count(row) for row in rows if rules.is_member(row.known))
         muted = own is not None and is_muted(own, self._clock.now_ms())
         shows = await self._wishes.shows_previews(chat.tenant)
         contents = [message.content for message in messages if message.content is not None]
         keys = await self._keys.to_read(chat.tenant, contents)
         for message in messages:
-            said = self._said(chat, message, keys)
+            said = self._message_text(chat, message, keys)
             await self._events.publish(
-                UnreachedMessage(
+                OfflineMessage(
                     tenant=chat.tenant,
                     recipient=user,
                     chat=chat.chat,
@@ -72,29 +79,29 @@ class Unreached:
                     sequence=message.sequence,
                     sender=message.sender,
                     kind=message.kind,
-                    at=time_text(message.created_at_ms),
+                    at=format_ms(message.created_at_ms),
                     badge=badge,
                     collapse_key=chat.chat,
                     is_muted=muted,
                     is_mentioned=user in said.mentions,
-                    preview=cut(said.text).decode() if shows and said.text else None,
+                    preview=truncate(said.text).decode() if shows and said.text else None,
                 )
             )
 
-    async def _rows(self, tenant: TenantId, user: UserId) -> list[Row]:
-        rows = await self._lists.rows(tenant, user)
+    async def _rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
+        rows = await self._row_reader.rows(tenant, user)
         large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
-        heads = await self._lists.heads(tenant, large) if large else {}
+        heads = await self._row_reader.heads(tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows]
 
-    def _said(self, chat: ChatKey, message: Entry, keys: OpeningKeys) -> Said:
+    def _message_text(self, chat: ChatKey, message: Entry, keys: OpeningKeys) -> MessageText:
         """Of what expires nothing is told: it must not outlive its time in somebody's notification."""
         if message.content is None:
-            return Said()
+            return MessageText()
         try:
             return self._read(keys.unseal(chat, message.sequence, message.content))
         except TidingsError as error:
-            if error.code is not Code.CONTENT_UNREADABLE:
+            if error.code is not Code.DECRYPTION_FAILED:
                 raise
             # one message that somebody altered must not hold up the others
-            return Said()
+            return MessageText()

@@ -3,29 +3,31 @@
 from collections.abc import Sequence
 
 from tidings.chats.model import Membership, may_see
-from tidings.delivery.ports import Audience, Log, Pending, Reactions
-from tidings.delivery.rules import Run
+from tidings.delivery.ports import AudienceReader, LogReader, OfflineQueue, ReactionReader
+from tidings.delivery.rules import EntryRun
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
-KEPT_MS = 30 * 24 * 3600 * 1000
+OFFLINE_RETENTION_MS = 30 * 24 * 3600 * 1000
 
 
-class Withdrawing:
-    def __init__(self, pending: Pending, audience: Audience, log: Log, reactions: Reactions) -> None:
+class OfflineQueueRedactor:
+    def __init__(
+        self, pending: OfflineQueue, audience: AudienceReader, log: LogReader, reactions: ReactionReader
+    ) -> None:
         self._pending = pending
         self._audience = audience
         self._log = log
         self._reactions = reactions
 
-    async def __call__(self, chat: ChatKey, run: Run) -> None:
+    async def __call__(self, chat: ChatKey, run: EntryRun) -> None:
         """What is older than the queues keep anything needs no deletes, which cost as much as writes."""
         for entry in run:
-            if entry.kind is not Kind.REDACTION or entry.refers_to is None:
+            if entry.kind is not EntryKind.REDACTION or entry.refers_to is None:
                 continue
             await self._reactions.clear(chat, entry.refers_to)
             message = await self._log.one(chat, entry.refers_to)
-            if message is not None and entry.created_at_ms - message.created_at_ms < KEPT_MS:
+            if message is not None and entry.created_at_ms - message.created_at_ms < OFFLINE_RETENTION_MS:
                 await self._withdraw(chat, message, run[-1].sequence)
 
     async def _withdraw(self, chat: ChatKey, message: Entry, as_of: int) -> None:

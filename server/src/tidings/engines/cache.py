@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Cache:
+class DownloadCache:
     path: Path
 
     @property
@@ -27,8 +27,8 @@ class Cache:
         return self.path / "native"
 
 
-def user_cache() -> Cache:
+def default_cache() -> DownloadCache:
     if given := os.environ.get("XDG_CACHE_HOME"):
-        return Cache(Path(given) / "tidings")
+        return DownloadCache(Path(given) / "tidings")
     home = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return Cache(home / "tidings")
+    return DownloadCache(home / "tidings")

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from tidings.engines import jars, java, ready
-from tidings.engines.cache import Cache
-from tidings.engines.jars import Locked, Progress
-from tidings.engines.model import Node
+from tidings.engines.cache import DownloadCache
+from tidings.engines.jars import LockedJar, OnDownloadProgress
+from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
 LOCK = "dynamodb-local"
@@ -32,16 +32,16 @@ def version() -> str:
     return "DynamoDB Local " + next(j.version for j in jars.read_lock(LOCK) if j.artifact == "DynamoDBLocal")
 
 
-def is_installed(cache: Cache) -> bool:
-    return not jars.missing(LOCK, cache)
+def is_installed(cache: DownloadCache) -> bool:
+    return not jars.missing_jars(LOCK, cache)
 
 
-def install(cache: Cache, progress: Progress) -> None:
+def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
     _native()
     jars.fetch(LOCK, cache, progress)
 
 
-def prepare(node: Node, cache: Cache) -> None:
+def prepare(node: EngineNode, cache: DownloadCache) -> None:
     node.data.mkdir(parents=True, exist_ok=True)
     native = _native()
     target = cache.native / f"{native.artifact}.{native.packaging}"
@@ -50,10 +50,10 @@ def prepare(node: Node, cache: Cache) -> None:
         shutil.copyfile(native.path(cache), target)
 
 
-def command(node: Node, cache: Cache) -> list[str]:
+def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     store = ["-dbPath", str(node.data)] if node.on_disk else ["-inMemory"]
     return [
-        *java.command(
+        *java.java_command(
             _HEAP_MB, "--enable-native-access=ALL-UNNAMED", f"-Dsqlite4java.library.path={cache.native}"
         ),
         *("-cp", f"{_LAUNCHER}:{jars.class_path(LOCK, cache)}"),
@@ -63,11 +63,11 @@ def command(node: Node, cache: Cache) -> list[str]:
     ]
 
 
-def is_ready(node: Node) -> bool:
-    return ready.dynamo_answers(node.port)
+def is_ready(node: EngineNode) -> bool:
+    return ready.is_dynamo_ready(node.port)
 
 
-def _native() -> Locked:
+def _native() -> LockedJar:
     here = (sys.platform, platform.machine())
     name = _NATIVE.get(here)
     if name is None:

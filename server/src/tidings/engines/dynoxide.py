@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 from tidings.engines import ready
-from tidings.engines.cache import Cache
-from tidings.engines.jars import Progress
-from tidings.engines.model import Node
+from tidings.engines.cache import DownloadCache
+from tidings.engines.jars import OnDownloadProgress
+from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
@@ -33,7 +33,7 @@ def version() -> str:
     return f"dynoxide (crate {CRATE_VERSION})"
 
 
-def is_installed(cache: Cache) -> bool:
+def is_installed(cache: DownloadCache) -> bool:
     return _binary(cache).exists()
 
 
@@ -41,7 +41,7 @@ def can_be_installed() -> bool:
     return shutil.which("cargo") is not None
 
 
-def install(cache: Cache, progress: Progress) -> None:
+def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
     """About six minutes of CPU, once."""
     if is_installed(cache):
         return
@@ -55,29 +55,29 @@ def install(cache: Cache, progress: Progress) -> None:
         _build(cache, Path(target), progress)
 
 
-def prepare(node: Node, cache: Cache) -> None:
+def prepare(node: EngineNode, cache: DownloadCache) -> None:
     del cache
     node.data.mkdir(parents=True, exist_ok=True)
 
 
-def command(node: Node, cache: Cache) -> list[str]:
+def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     serve = ["serve", "--host", "127.0.0.1", "--port", str(node.port)]
     return [str(_binary(cache)), *serve, "--db-path", str(_database(node))]
 
 
-def is_ready(node: Node) -> bool:
-    return ready.dynamo_answers(node.port) and _add_indexes(_database(node))
+def is_ready(node: EngineNode) -> bool:
+    return ready.is_dynamo_ready(node.port) and _add_indexes(_database(node))
 
 
-def _binary(cache: Cache) -> Path:
+def _binary(cache: DownloadCache) -> Path:
     return cache.dynoxide / CRATE_VERSION / "bin" / "dynoxide"
 
 
-def _database(node: Node) -> Path:
+def _database(node: EngineNode) -> Path:
     return node.data / "dynoxide.db"
 
 
-def _build(cache: Cache, target: Path, progress: Progress) -> None:
+def _build(cache: DownloadCache, target: Path, progress: OnDownloadProgress) -> None:
     root = cache.dynoxide / CRATE_VERSION
     root.mkdir(parents=True, exist_ok=True)
     environ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in _PROFILE.items()}

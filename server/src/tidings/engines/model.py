@@ -16,7 +16,7 @@ type DynamoKind = Literal["local", "dynoxide"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class StartRequest:
     """What a start is asked for. A port of 0 means: any that is free."""
 
     engines: frozenset[Engine] = frozenset(Engine)
@@ -31,7 +31,7 @@ class Wish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class EngineNode:
     """One process of one engine. Everything needed to start it again on the same data and ports."""
 
     name: str
@@ -56,7 +56,7 @@ class Node:
         return asdict(self) | {"data": str(self.data), "log": str(self.log)}
 
     @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> "Node":
+    def from_json(cls, saved: dict[str, Any]) -> "EngineNode":
         known = dict(saved)
         known |= {"engine": Engine(known["engine"]), "data": Path(known["data"]), "log": Path(known["log"])}
         return cls(**known)

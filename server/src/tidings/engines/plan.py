@@ -4,63 +4,63 @@ import hashlib
 import os
 from pathlib import Path
 
-from tidings.engines.model import Engine, Node, Wish
-from tidings.engines.ports import Ports
+from tidings.engines.model import Engine, EngineNode, StartRequest
+from tidings.engines.ports import PortAllocator
 
 
-def kinds(wish: Wish) -> list[str]:
-    of = {Engine.DYNAMO: wish.dynamo, Engine.KAFKA: "broker", Engine.VALKEY: "valkey"}
-    return [of[engine] for engine in Engine if engine in wish.engines]
+def engine_modules(request: StartRequest) -> list[str]:
+    of = {Engine.DYNAMO: request.dynamo, Engine.KAFKA: "broker", Engine.VALKEY: "valkey"}
+    return [of[engine] for engine in Engine if engine in request.engines]
 
 
-def plan(home: Path, wish: Wish) -> list[Node]:
+def plan_nodes(home: Path, request: StartRequest) -> list[EngineNode]:
     """The nodes of a wish, with ports."""
-    ports = Ports()
-    nodes: list[Node] = []
-    if Engine.DYNAMO in wish.engines:
-        nodes.append(_node(home, wish, ports, Engine.DYNAMO, wish.dynamo))
-    if Engine.VALKEY in wish.engines:
-        nodes.append(_node(home, wish, ports, Engine.VALKEY, "valkey"))
-    if Engine.KAFKA in wish.engines:
-        nodes += _brokers(home, wish, ports)
+    ports = PortAllocator()
+    nodes: list[EngineNode] = []
+    if Engine.DYNAMO in request.engines:
+        nodes.append(_node(home, request, ports, Engine.DYNAMO, request.dynamo))
+    if Engine.VALKEY in request.engines:
+        nodes.append(_node(home, request, ports, Engine.VALKEY, "valkey"))
+    if Engine.KAFKA in request.engines:
+        nodes += _brokers(home, request, ports)
     return nodes
 
 
-def _node(home: Path, wish: Wish, ports: Ports, engine: Engine, kind: str) -> Node:
-    return Node(
+def _node(home: Path, request: StartRequest, ports: PortAllocator, engine: Engine, kind: str) -> EngineNode:
+    return EngineNode(
         name=engine,
         engine=engine,
         kind=kind,
-        data=_data(home, engine, kind, is_kept=wish.on_disk),
+        data=_data(home, engine, kind, is_kept=request.on_disk),
         log=home / "logs" / f"{engine}.log",
-        on_disk=wish.on_disk,
-        port=ports.take(wish.ports.get(engine, 0), engine),
+        on_disk=request.on_disk,
+        port=ports.take(request.ports.get(engine, 0), engine),
     )
 
 
-def _brokers(home: Path, wish: Wish, ports: Ports) -> list[Node]:
-    names = [f"kafka-{number}" for number in range(1, wish.kafka_brokers + 1)]
-    first = wish.ports.get(Engine.KAFKA, 0)
+def _brokers(home: Path, request: StartRequest, ports: PortAllocator) -> list[EngineNode]:
+    names = [f"kafka-{number}" for number in range(1, request.kafka_brokers + 1)]
+    first = request.ports.get(Engine.KAFKA, 0)
     peers = {name: ports.take(0, name) for name in names}
     return [
-        Node(
+        EngineNode(
             name=name,
             engine=Engine.KAFKA,
             kind="broker",
-            data=_data(home, name, "broker", is_kept=wish.on_disk),
+            data=_data(home, name, "broker", is_kept=request.on_disk),
             log=home / "logs" / f"{name}.log",
-            on_disk=wish.on_disk,
+            on_disk=request.on_disk,
             port=ports.take(first and first + offset, name),
-            ports={"controller": peers[name]} | _proxied(wish, ports, name),
+            ports={"controller": peers[name]} | _proxied(request, ports, name),
             peers=peers,
-            extra=wish.kafka_extra,
+            extra=request.kafka_extra,
         )
         for offset, name in enumerate(names)
     ]
 
 
-def _proxied(wish: Wish, ports: Ports, name: str) -> dict[str, int]:
-    if not wish.kafka_behind_proxy:
+def _proxied(request: StartRequest, ports: PortAllocator, name: str) -> dict[str, int]:
+    if not request.kafka_behind_proxy:
         return {}
     return {"proxied": ports.take(0, name), "advertised": ports.take(0, name)}
 

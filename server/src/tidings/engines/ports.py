@@ -7,7 +7,7 @@ import psutil
 from tidings.kernel.errors import Code, TidingsError
 
 
-class Ports:
+class PortAllocator:
     """Hands out ports, each once, even if nobody listens on the earlier ones yet."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class Ports:
     def take(self, wanted: int, for_whom: str) -> int:
         """The wanted port, which must be free; for 0 any free one."""
         port = _find_free(self._given) if wanted == 0 else wanted
-        if not is_free(port) or port in self._given:
+        if not is_port_free(port) or port in self._given:
             holder = _holder(port)
             raise TidingsError(
                 Code.ENGINE_PORT_TAKEN,
@@ -28,7 +28,7 @@ class Ports:
         return port
 
 
-def is_free(port: int) -> bool:
+def is_port_free(port: int) -> bool:
     # on all interfaces, because that is how DynamoDB Local binds
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -44,7 +44,7 @@ def _find_free(given: set[int]) -> int:
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             port: int = sock.getsockname()[1]
-        if port not in given and is_free(port):
+        if port not in given and is_port_free(port):
             return port
 
 

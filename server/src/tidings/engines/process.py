@@ -81,28 +81,28 @@ def _die_with_parent() -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def send(pids: Iterable[Pid], number: signal.Signals) -> None:
+def send_signal(pids: Iterable[Pid], number: signal.Signals) -> None:
     for process in [pid.find() for pid in pids]:
         if process is not None:
             process.send_signal(number)
 
 
-def end(pids: list[Pid], grace_s: float) -> None:
+def terminate(pids: list[Pid], grace_s: float) -> None:
     """Ask all of them to end, wait, then end by force those that did not. Returns when all are gone."""
-    send(pids, signal.SIGTERM)
-    send(pids, signal.SIGCONT)  # a frozen process can't heed a SIGTERM
-    if not _gone(pids, grace_s):
-        send(pids, signal.SIGKILL)
-        _gone(pids, 10)
+    send_signal(pids, signal.SIGTERM)
+    send_signal(pids, signal.SIGCONT)  # a frozen process can't heed a SIGTERM
+    if not _has_exited(pids, grace_s):
+        send_signal(pids, signal.SIGKILL)
+        _has_exited(pids, 10)
 
 
 def kill(pids: list[Pid]) -> None:
     """End without a goodbye (kill -9). Returns when they are gone."""
-    send(pids, signal.SIGKILL)
-    _gone(pids, 10)
+    send_signal(pids, signal.SIGKILL)
+    _has_exited(pids, 10)
 
 
-def _gone(pids: list[Pid], within_s: float) -> bool:
+def _has_exited(pids: list[Pid], within_s: float) -> bool:
     deadline = time.monotonic() + within_s
     while any(pid.is_alive for pid in pids):
         if time.monotonic() > deadline:

@@ -8,7 +8,7 @@ _TIMEOUT_S = 2.0
 _METADATA, _VERSION_0, _NO_CLIENT_ID = 3, 0, -1
 
 
-def dynamo_answers(port: int) -> bool:
+def is_dynamo_ready(port: int) -> bool:
     """DynamoDB's ListTables gives 200."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
     headers = {
@@ -28,7 +28,7 @@ def dynamo_answers(port: int) -> bool:
         connection.close()
 
 
-def valkey_answers(port: int) -> bool:
+def is_valkey_ready(port: int) -> bool:
     """PING gives PONG."""
     try:
         with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as sock:
@@ -38,7 +38,7 @@ def valkey_answers(port: int) -> bool:
         return False
 
 
-def kafka_answers(port: int, brokers: int) -> bool:
+def is_kafka_ready(port: int, brokers: int) -> bool:
     """The metadata lists as many brokers as the cluster should have."""
     request = struct.pack(">hhihi", _METADATA, _VERSION_0, 1, _NO_CLIENT_ID, 0)
     try:
@@ -50,7 +50,7 @@ def kafka_answers(port: int, brokers: int) -> bool:
     return len(answer) == 4 + 4 + 4 and struct.unpack(">iii", answer)[2] >= brokers
 
 
-def port_is_open(host: str, port: int) -> bool:
+def is_port_open(host: str, port: int) -> bool:
     try:
         with socket.create_connection((host, port), _TIMEOUT_S):
             return True

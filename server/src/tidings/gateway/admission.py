@@ -1,6 +1,6 @@
 """How many connections may be opened a second, and when the others are to come back: a bucket and a booking.
 
-Pure. Each process has its own; the promise of `settled_within_s` is for devices that come back when told.
+Pure. Each process has its own; the promise of `max_admission_delay_s` is for devices that come back when told.
 """
 
 import random
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
+from tidings.gateway.socket.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code
-from tidings.limits.rules import place_of
+from tidings.limits.rules import address_key
 
 _TITLE = "Too many devices are connecting at once"
 _BURST_S = 5.0
-_MOST_ADDRESSES = 10_000
+_MAX_ADDRESSES = 10_000
 """Addresses whose upgrades are counted; the one that connected least recently is forgotten first."""
 
 
@@ -34,7 +34,7 @@ class AdmissionOptions:
 
 
 @final
-class ConnectBucket:
+class ConnectLimiter:
     """A token bucket. Who finds it empty is told when a token will be there for him: each refusal books the
     next free moment, so that those who come back do so at the rate at which they can be let in.
     """
@@ -77,13 +77,13 @@ class ConnectBucket:
         return round((slot - now + self._draw() * options.jitter_s) * 1_000)
 
 
-def settled_within_s(clients: int, options: AdmissionOptions) -> float:
+def max_admission_delay_s(clients: int, options: AdmissionOptions) -> float:
     """So many at once, each coming back when told: all are in by then. A fifth is for those told twice."""
     return 1.2 * clients / options.connects_per_s + 2 * options.jitter_s
 
 
 @final
-class UpgradeShares:
+class UpgradeLimiter:
     """Upgrades a second, for all and for each address.
 
     An address that has not connected lately draws on a reserve that busy addresses do not reach: whoever takes all
@@ -92,26 +92,28 @@ class UpgradeShares:
 
     def __init__(self, options: AdmissionOptions, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._all = ConnectBucket(options, monotonic(), random.random)
+        self._all = ConnectLimiter(options, monotonic(), random.random)
         self._own: AdmissionOptions | None = None
         if options.per_address_per_s is not None:
             rate = options.per_address_per_s
             burst = max(1, round(rate * _BURST_S))
             self._own = replace(options, connects_per_s=rate, burst=burst)
-        self._of_address: OrderedDict[str, ConnectBucket] = OrderedDict()
+        self._of_address: OrderedDict[str, ConnectLimiter] = OrderedDict()
 
-    def admit(self, upgrade: Upgrade) -> Admission:
+    def admit(self, upgrade: UpgradeRequest) -> AdmissionResult:
         """Fits the listener's port `Admit`."""
-        wait_ms = self._take(place_of(upgrade.client), self._monotonic())
-        return None if wait_ms is None else Refusal(503, Code.OVERLOADED, _TITLE, retry_after_ms=wait_ms)
+        wait_ms = self._take(address_key(upgrade.client), self._monotonic())
+        return (
+            None if wait_ms is None else UpgradeRefusal(503, Code.OVERLOADED, _TITLE, retry_after_ms=wait_ms)
+        )
 
     def _take(self, address: str, now: float) -> int | None:
         if self._own is None:
             return self._all.take(now)
         own = self._of_address.get(address)
         if own is None:
-            own = self._of_address[address] = ConnectBucket(self._own, now, random.random)
-            if len(self._of_address) > _MOST_ADDRESSES:
+            own = self._of_address[address] = ConnectLimiter(self._own, now, random.random)
+            if len(self._of_address) > _MAX_ADDRESSES:
                 self._of_address.popitem(last=False)
         self._of_address.move_to_end(address)
         is_reserved = own.is_unused(now)
@@ -119,6 +121,8 @@ class UpgradeShares:
         return wait_ms if wait_ms is not None else self._all.take(now, is_reserved=is_reserved)
 
 
-def admission(options: AdmissionOptions, monotonic: Callable[[], float]) -> Callable[[Upgrade], Admission]:
+def make_admission(
+    options: AdmissionOptions, monotonic: Callable[[], float]
+) -> Callable[[UpgradeRequest], AdmissionResult]:
     """As the socket's door wants it."""
-    return UpgradeShares(options, monotonic).admit
+    return UpgradeLimiter(options, monotonic).admit

@@ -4,7 +4,7 @@ from typing import final
 
 
 @final
-class Bucket:
+class TokenBucket:
     """`per_s` come in, at most `burst` are kept. Time is given, so that a test can hold it still."""
 
     __slots__ = ("_at", "_burst", "_per_s", "tokens")

@@ -10,50 +10,52 @@ from typing import Protocol, final
 
 from msgspec import Struct
 
-from tidings.gateway.dispatch import Visit
-from tidings.gateway.effects import Call
-from tidings.gateway.serving import Caller
-from tidings.gateway.traffic import Measure
+from tidings.gateway.dispatch import RequestHandler
+from tidings.gateway.effects import HandleRequest
+from tidings.gateway.serving import RequestContext
+from tidings.gateway.traffic import RequestMetrics
 from tidings.kernel.errors import Code
-from tidings.wire.errors import ErrorBody, refusal
+from tidings.wire.errors import ErrorBody, make_error_body
 from tidings.wire.frames.table import REQUEST_BY_BODY
 
 _RETRY_MS = 100
 
 
-class Asker(Protocol):
+class RequestOwner(Protocol):
     @property
-    def visit(self) -> Visit: ...
+    def visit(self) -> RequestHandler: ...
 
-    def answered(self, call: Call, body: Struct) -> None:
+    def answered(self, call: HandleRequest, body: Struct) -> None:
         """Also after its end, where it does nothing."""
         ...
 
 
 @final
-class Calls:
-    def __init__(self, measure: Measure, report: Callable[[str, BaseException], None], per_user: int) -> None:
+class RequestTasks:
+    def __init__(
+        self, measure: RequestMetrics, report: Callable[[str, BaseException], None], per_user: int
+    ) -> None:
         self._measure = measure
         self._report = report
         self._per_user = per_user
         self._tasks: set[asyncio.Task[None]] = set()
-        self._busy: dict[Caller, int] = {}
+        self._busy: dict[RequestContext, int] = {}
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def make(self, asker: Asker, call: Call) -> None:
+    def make(self, asker: RequestOwner, call: HandleRequest) -> None:
         caller = asker.visit.caller
         if caller is not None and self._busy.get(caller, 0) >= self._per_user:
             said = f"{self._per_user} requests of this user are in flight; wait for an answer."
-            asker.answered(call, refusal(Code.RATE_LIMITED, said, retry_after_ms=_RETRY_MS))
+            asker.answered(call, make_error_body(Code.RATE_LIMITED, said, retry_after_ms=_RETRY_MS))
             return
         self._count(caller, 1)
         task = asyncio.get_running_loop().create_task(self._run(asker, call, caller))
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    async def settled(self, within_s: float) -> int:
+    async def wait_idle(self, within_s: float) -> int:
         """Waits for those that are on their way; what is not answered by then is cut off. How many were."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within_s)
@@ -63,7 +65,7 @@ class Calls:
         await asyncio.gather(*late, return_exceptions=True)
         return len(late)
 
-    async def _run(self, asker: Asker, call: Call, caller: Caller | None) -> None:
+    async def _run(self, asker: RequestOwner, call: HandleRequest, caller: RequestContext | None) -> None:
         began = time.perf_counter()
         try:
             body = await asker.visit.answer(call.request)
@@ -73,7 +75,7 @@ class Calls:
         self._measure.called(kind, time.perf_counter() - began, is_ok=not isinstance(body, ErrorBody))
         asker.answered(call, body)
 
-    def _count(self, caller: Caller | None, more: int) -> None:
+    def _count(self, caller: RequestContext | None, more: int) -> None:
         if caller is not None:
             self._busy[caller] = self._busy.get(caller, 0) + more
             if not self._busy[caller]:

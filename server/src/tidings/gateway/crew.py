@@ -5,11 +5,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import final
 
-from tidings.gateway.shares import Turn
+from tidings.gateway.shares import SlotTurn
 
 
 @final
-class Crew[T: Hashable]:
+class WorkQueue[T: Hashable]:
     """`work` decides itself what to do about errors; one that leaves it is reported and the crew goes on.
 
     Work that steps `aside` gives up its place meanwhile, and gets the next free one before anything new is begun.
@@ -38,7 +38,7 @@ class Crew[T: Hashable]:
         self._waiting[item] = None
         self._fill()
 
-    async def settled(self, within_s: float) -> None:
+    async def wait_idle(self, within_s: float) -> None:
         """What is not done by then is left."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=within_s)
@@ -67,7 +67,7 @@ class Crew[T: Hashable]:
             self._leave()
 
     async def _do(self, item: T) -> None:
-        turn = Turn(self._enter, self._leave)
+        turn = SlotTurn(self._enter, self._leave)
         try:
             with turn:
                 await self._work(item)

@@ -1,6 +1,6 @@
 """Calls that a connection wants made, made: a request goes in, an answer or an error comes out, nothing is raised.
 
-Knows no socket: whatever drives a `Connection` awaits `Visit.answer` for each of its calls.
+Knows no socket: whatever drives a `Connection` awaits `RequestHandler.answer` for each of its calls.
 """
 
 from collections.abc import Mapping
@@ -10,69 +10,73 @@ from typing import Protocol, final
 from msgspec import Struct
 
 from tidings.accounts.model import Principal
-from tidings.gateway.error_frames import frame_of
-from tidings.gateway.inbox_serving import INBOX_SERVED
-from tidings.gateway.limits import Limits
-from tidings.gateway.notices import InboxDesk
-from tidings.gateway.ports import UseCases
-from tidings.gateway.resume.charges import Charge
-from tidings.gateway.seat import Seat
-from tidings.gateway.serving import SERVED, Caller
-from tidings.gateway.signs.desk import Signs
+from tidings.gateway.error_frames import error_frame
+from tidings.gateway.inbox_serving import INBOX_HANDLERS
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.notices import InboxNotifier
+from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.resume.charges import OnCharge
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.serving import CHAT_HANDLERS, RequestContext
+from tidings.gateway.signs.desk import EphemeralService
 from tidings.kernel.clock import Clock
-from tidings.kernel.epoch import Epoch, first_epoch
+from tidings.kernel.epoch import Epoch, initial_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, new_ulid
-from tidings.kernel.security import PLACE
+from tidings.kernel.security import ADDRESS
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.notices import Counts, InboxCounts, NoticePage, Notices
-from tidings.wire.frames.shape import Done
+from tidings.wire.frames.notices import GetCounts, InboxCounts, ListNotifications, NotificationPage
+from tidings.wire.frames.shape import Ok
 from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.table import REQUEST_BY_BODY
 from tidings.wire.frames.watermarks import Ack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatch:
+class HandlerDeps:
     """What all connections of a process share."""
 
-    cases: UseCases
-    limits: Limits
+    cases: GatewayUseCases
+    limits: ConnectionLimits
     clock: Clock
-    epoch: Epoch = first_epoch
+    epoch: Epoch = initial_epoch
 
 
-class Desk(Protocol):
+class DeviceServices(Protocol):
     """Where what is asked about a device itself is answered: its positions and what it looks at are known there."""
 
-    async def resume(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None, /) -> Resumed: ...
+    async def resume(
+        self, device: ConnectedDevice, asked: Resume, epoch: int, charge: OnCharge | None, /
+    ) -> Resumed: ...
 
-    def acked(self, seat: Seat, delivered: Mapping[str, int], /) -> dict[str, int]:
+    def acked(self, device: ConnectedDevice, delivered: Mapping[str, int], /) -> dict[str, int]:
         """Takes what it can; the rest goes the slow way."""
         ...
 
     @property
-    def signs(self) -> Signs: ...
+    def ephemeral(self) -> EphemeralService: ...
 
     @property
-    def inboxes(self) -> InboxDesk: ...
+    def inboxes(self) -> InboxNotifier: ...
 
 
 @final
-class Visit:
+class RequestHandler:
     """One connection's calls. It knows who calls from the moment in which `connect` was answered."""
 
-    __slots__ = ("_address", "_desk", "_dispatch", "_has_resumed", "caller", "key", "principal", "seat")
+    __slots__ = ("_address", "_dispatch", "_has_resumed", "_services", "caller", "device", "key", "principal")
 
-    def __init__(self, dispatch: Dispatch, address: str = "", desk: Desk | None = None) -> None:
+    def __init__(
+        self, dispatch: HandlerDeps, address: str = "", services: DeviceServices | None = None
+    ) -> None:
         self._dispatch = dispatch
         self._address = address
-        self._desk = desk
+        self._services = services
         self._has_resumed = False
-        self.seat: Seat | None = None
+        self.device: ConnectedDevice | None = None
         self.principal: Principal | None = None
-        self.caller: Caller | None = None
+        self.caller: RequestContext | None = None
         self.key: DeviceKey | None = None
 
     async def answer(self, request: Struct) -> Struct:
@@ -80,55 +84,62 @@ class Visit:
         try:
             return await self._answer(request)
         except Exception as error:  # noqa: BLE001 - whatever it was, the device gets an answer, and the log the rest
-            return frame_of(error)
+            return error_frame(error)
 
     async def _answer(self, request: Struct) -> Struct:
         if isinstance(request, Connect):
             return await self._connect(request)
-        serve = SERVED.get(type(request)) or INBOX_SERVED.get(type(request))
+        serve = CHAT_HANDLERS.get(type(request)) or INBOX_HANDLERS.get(type(request))
         if serve is None:
             name = REQUEST_BY_BODY[type(request)].name
-            raise TidingsError(Code.REQUEST_UNKNOWN, f"This server does not serve `{name}`.")
+            raise TidingsError(Code.UNKNOWN_REQUEST, f"This server does not serve `{name}`.")
         if self.caller is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "Nobody has connected here.")
         if self._has_resumed or type(request) is not Resume:
             # the first resume belongs to `connect`, which was counted; every other one is a request of its own
             await self._count(self.principal)
-        if self._desk is not None and self.seat is not None:
+        if self._services is not None and self.device is not None:
             if isinstance(request, Resume):
-                resumed = await self._desk.resume(self.seat, request, self.caller.epoch, self._charge)
+                resumed = await self._services.resume(self.device, request, self.caller.epoch, self._charge)
                 self._has_resumed = self._has_resumed or not resumed.has_more
                 return resumed
             if isinstance(request, Ack):
-                rest = self._desk.acked(self.seat, request.delivered)
+                rest = self._services.acked(self.device, request.delivered)
                 request = Ack(delivered=rest)
-            elif isinstance(request, Counts | Notices):
-                self._desk.inboxes.watch(self.seat, request.inbox)
+            elif isinstance(request, GetCounts | ListNotifications):
+                self._services.inboxes.watch(self.device, request.inbox)
             elif isinstance(request, Subscribe | Unsubscribe | Typing | Presence):
-                return await self._sign(self._desk.signs, self.seat, request)
-        return self._told(request, await serve(self._dispatch.cases, self.caller, request))
+                return await self._handle_ephemeral(self._services.ephemeral, self.device, request)
+        return self._reported(request, await serve(self._dispatch.cases, self.caller, request))
 
-    def _told(self, request: Struct, answer: Struct) -> Struct:
+    def _reported(self, request: Struct, answer: Struct) -> Struct:
         """What a device is given of its inbox it need not be told again."""
-        if self._desk is not None and self.seat is not None and isinstance(answer, InboxCounts | NoticePage):
-            self._desk.inboxes.answered(self.seat, request, answer)
+        if (
+            self._services is not None
+            and self.device is not None
+            and isinstance(answer, InboxCounts | NotificationPage)
+        ):
+            self._services.inboxes.answered(self.device, request, answer)
         return answer
 
-    async def _sign(
-        self, signs: Signs, seat: Seat, asked: Subscribe | Unsubscribe | Typing | Presence
-    ) -> Done:
+    async def _handle_ephemeral(
+        self,
+        ephemeral: EphemeralService,
+        device: ConnectedDevice,
+        asked: Subscribe | Unsubscribe | Typing | Presence,
+    ) -> Ok:
         match asked:
             case Subscribe():
-                signs.subscribe(seat, asked)
+                ephemeral.subscribe(device, asked)
             case Unsubscribe():
-                signs.unsubscribe(seat, asked)
+                ephemeral.unsubscribe(device, asked)
             case Typing():
-                await signs.typing(seat, ChatId(asked.chat), is_typing=asked.is_typing)
+                await ephemeral.typing(device, ChatId(asked.chat), is_typing=asked.is_typing)
             case Presence():
                 if asked.status == "offline":
                     raise TidingsError(Code.REQUEST_INVALID, "Who is connected is `online` or `away`.")
-                signs.presence(seat, is_away=asked.status == "away")
-        return Done()
+                ephemeral.presence(device, is_away=asked.status == "away")
+        return Ok()
 
     async def _charge(self, tokens: int) -> int | None:
         if self.principal is None:
@@ -148,7 +159,7 @@ class Visit:
     async def _connect(self, asked: Connect) -> Welcome:
         """The address first: who guesses credentials is slowed down before they are looked at."""
         await self._count(None)
-        PLACE.set(self._address)
+        ADDRESS.set(self._address)
         principal = await self._dispatch.cases.credentials.verify(asked.credential)
         if principal.user is None:
             raise TidingsError(
@@ -157,7 +168,7 @@ class Visit:
                 hint="Servers of a tenant use REST; a socket is one device of one user.",
             )
         self.principal = principal
-        self.caller = Caller(principal.tenant, principal.user, self._dispatch.epoch())
+        self.caller = RequestContext(principal.tenant, principal.user, self._dispatch.epoch())
         # which device it is says the credential, if it knows; else the device; else it gets a name here
         device = principal.device or DeviceId(asked.device or new_ulid())
         self.key = DeviceKey(principal.tenant, principal.user, device)
@@ -172,6 +183,6 @@ class Visit:
             epoch=epoch,
             at=self._dispatch.clock.now_ms(),
             heartbeat_s=round(limits.heartbeat_s),
-            limits=limits.told(),
+            limits=limits.as_frame(),
             expires_at=expires_at_ms,
         )

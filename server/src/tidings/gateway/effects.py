@@ -7,20 +7,20 @@ from msgspec import Struct
 from tidings.wire.close_codes import CloseCode
 
 
-class Write(NamedTuple):
+class WriteFrame(NamedTuple):
     """One text frame."""
 
     data: bytes
 
 
-class Call(NamedTuple):
+class HandleRequest(NamedTuple):
     """A use case is to be called; what comes of it is told with `answered` under this number, exactly once."""
 
     number: int
     request: Struct
 
 
-class Close(NamedTuple):
+class CloseConnection(NamedTuple):
     """The last effect of every connection. `reason` is for the close frame.
 
     Calls that are still being made go on: a send that was begun is not cut off. Their answers are dropped.
@@ -30,4 +30,4 @@ class Close(NamedTuple):
     reason: str
 
 
-type Effect = Write | Call | Close
+type Effect = WriteFrame | HandleRequest | CloseConnection

@@ -5,38 +5,40 @@ from typing import Any
 
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.content import Content
-from tidings.messages.history import Page, Shown
+from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import Entry as Stored
-from tidings.messages.model import Kind
-from tidings.wire.frames.reading import Changed, Entry, EntryPush, HistoryPage, Reaction
+from tidings.messages.model import EntryKind
+from tidings.wire.frames.reading import Entry, EntryPush, HistoryPage, MessageState, Reaction
 
-CHANGES = frozenset({Kind.EDIT, Kind.REDACTION, Kind.REACTION})
+CHANGES = frozenset({EntryKind.EDIT, EntryKind.REDACTION, EntryKind.REACTION})
 """Entries that have no content of their own: they changed a message."""
 
 _EMPTY = Content()
 
 
-def page_of(page: Page, reader: UserId) -> HistoryPage:
+def history_page_frame(page: HistorySlice, reader: UserId) -> HistoryPage:
     return HistoryPage(
         after=page.after,
         up_to=page.up_to,
-        entries=tuple(entry_of(shown, reader) for shown in page.entries),
+        entries=tuple(entry_frame(shown, reader) for shown in page.entries),
         has_older=page.has_older,
         has_newer=page.has_newer,
     )
 
 
-def entry_of(shown: Shown, reader: UserId, changed: Shown | None = None) -> Entry:
+def entry_frame(shown: VisibleEntry, reader: UserId, changed: VisibleEntry | None = None) -> Entry:
     return Entry(**_fields(shown, is_own=shown.entry.sender == reader, changed=changed))
 
 
-def push_of(chat: ChatId, shown: Shown, *, is_own: bool, changed: Shown | None = None) -> EntryPush:
+def entry_push_frame(
+    chat: ChatId, shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None = None
+) -> EntryPush:
     return EntryPush(chat=chat, **_fields(shown, is_own=is_own, changed=changed))
 
 
-def changed_of(shown: Shown) -> Changed:
+def message_state_frame(shown: VisibleEntry) -> MessageState:
     stored, content = shown.entry, shown.content or _EMPTY
-    return Changed(
+    return MessageState(
         state=shown.state.value,
         text=content.text,
         data=content.data,
@@ -50,12 +52,12 @@ def changed_of(shown: Shown) -> Changed:
     )
 
 
-def referred(entries: Iterable[Stored]) -> set[int]:
+def referenced_messages(entries: Iterable[Stored]) -> set[int]:
     """Messages that these entries changed."""
     return {e.refers_to for e in entries if e.kind in CHANGES and e.refers_to is not None}
 
 
-def _fields(shown: Shown, *, is_own: bool, changed: Shown | None) -> dict[str, Any]:
+def _fields(shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None) -> dict[str, Any]:
     """`client_message_id` only for whom it is: it is how a device finds its own message among others."""
     stored, content = shown.entry, shown.content or _EMPTY
     fields: dict[str, Any] = {
@@ -75,10 +77,10 @@ def _fields(shown: Shown, *, is_own: bool, changed: Shown | None) -> dict[str, A
     }
     if stored.reaction_counts:
         fields["reactions"] = _reactions(stored)
-    if stored.kind is not Kind.MESSAGE:
+    if stored.kind is not EntryKind.MESSAGE:
         fields |= _of_no_message(stored)
     if changed is not None:
-        fields["changed"] = changed_of(changed)
+        fields["changed"] = message_state_frame(changed)
     return fields
 
 

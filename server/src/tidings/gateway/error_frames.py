@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.wire.errors import ErrorBody, body_of
+from tidings.wire.errors import ErrorBody, error_body
 
 _log = logging.getLogger(__name__)
 
 OPERATORS_ONLY: Final = "Something went wrong in the server. It is logged."
 
-TOLD: Final[Mapping[Code, str | None]] = {
+ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     # None: the error's own words. A text: what a device is told instead of words that are for operators.
     Code.CREDENTIAL_INVALID: None,
     Code.CREDENTIAL_EXPIRED: None,
@@ -22,9 +22,9 @@ TOLD: Final[Mapping[Code, str | None]] = {
     Code.PHONE_LOGIN_OFF: None,
     Code.CHAT_NOT_FOUND: None,
     Code.CHAT_FULL: None,
-    Code.STAYS_USED_UP: None,
+    Code.REJOIN_LIMIT_REACHED: None,
     Code.REQUEST_INVALID: None,
-    Code.REQUEST_UNKNOWN: None,
+    Code.UNKNOWN_REQUEST: None,
     Code.CURSOR_INVALID: None,
     Code.NOT_A_MEMBER: None,
     Code.FORBIDDEN: None,
@@ -33,15 +33,15 @@ TOLD: Final[Mapping[Code, str | None]] = {
     Code.CONTENT_TOO_LARGE: None,
     Code.MESSAGE_NOT_FOUND: None,
     Code.INBOX_NOT_FOUND: None,
-    Code.NOTICE_NOT_FOUND: None,
+    Code.NOTIFICATION_NOT_FOUND: None,
     Code.JOB_NOT_FOUND: None,
     Code.SEGMENT_NOT_FOUND: None,
-    Code.NOTHING_TO_CHANGE: None,
-    Code.KEY_CONFLICT: None,
-    Code.AFTER_ABOVE_HEAD: None,
-    Code.CATCH_UP_FIRST: None,
-    Code.CHANGED_MEANWHILE: None,
-    Code.CONTENT_UNREADABLE: None,
+    Code.NO_CHANGE: None,
+    Code.IDEMPOTENCY_CONFLICT: None,
+    Code.POSITION_AHEAD: None,
+    Code.POSITION_TOO_OLD: None,
+    Code.WRITE_CONFLICT: None,
+    Code.DECRYPTION_FAILED: None,
     Code.OUTCOME_UNKNOWN: None,
     Code.OVERLOADED: None,
     Code.KEYS_UNAVAILABLE: "The server can't get at the keys of this tenant right now.",
@@ -56,13 +56,13 @@ HIDDEN: Final = frozenset(
         Code.ENGINE_NOT_SUPPORTED,
         Code.ENGINE_FETCH_FAILED,
         Code.ENGINE_PORT_TAKEN,
-        Code.ENGINE_MEMORY_SHORT,
+        Code.ENGINE_OUT_OF_MEMORY,
         Code.ENGINE_DIED,
         Code.ENGINE_NOT_READY,
         Code.ENGINE_UNREACHABLE,
         Code.ENGINES_BUSY,
         Code.TABLES_DRIFT,
-        Code.EPOCH_OVER,
+        Code.EPOCH_STALE,
         Code.STILL_RUNNING,
         Code.TABLES_DESTRUCTIVE,
         Code.TABLES_FAILED,
@@ -74,20 +74,20 @@ HIDDEN: Final = frozenset(
         Code.REQUEST_TOO_SLOW,
         Code.HEADERS_TOO_LARGE,
         Code.REQUEST_TOO_LARGE,
-        Code.ROUTE_UNKNOWN,
+        Code.ENDPOINT_NOT_FOUND,
         Code.METHOD_NOT_ALLOWED,
     }
 )
 """Of the command line. Should one come up in a request, it is a mistake of ours and is told as `internal`."""
 
 
-def frame_of(error: Exception) -> ErrorBody:
+def error_frame(error: Exception) -> ErrorBody:
     """What is not the device's business is logged, and told as `internal`."""
-    if not isinstance(error, TidingsError) or error.code not in TOLD:
+    if not isinstance(error, TidingsError) or error.code not in ERROR_TEXTS:
         _log.error("a request failed in a way that nobody foresaw", exc_info=error)
-        return body_of(TidingsError(Code.INTERNAL, OPERATORS_ONLY))
-    text = TOLD[error.code]
+        return error_body(TidingsError(Code.INTERNAL, OPERATORS_ONLY))
+    text = ERROR_TEXTS[error.code]
     if text is None:
-        return body_of(error)
+        return error_body(error)
     _log.error("a request failed: %s", error.message, extra={"error_code": error.code})
-    return body_of(TidingsError(error.code, text, details=error.details))
+    return error_body(TidingsError(error.code, text, details=error.details))

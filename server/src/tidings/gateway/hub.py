@@ -4,15 +4,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, final
 
-from tidings.gateway.shares import Shares
+from tidings.gateway.shares import FairShares
 from tidings.gateway.socket.ports import Socket
-from tidings.gateway.traffic import Traffic
+from tidings.gateway.traffic import TrafficStats
 from tidings.kernel.ids import DeviceKey, TenantId, UserId
 
-type SendAll = Callable[[Iterable[Socket], bytes], None]
+type SendToAll = Callable[[Iterable[Socket], bytes], None]
 
 
-class Connected(Protocol):
+class HasSocket(Protocol):
     """A connection that is let in."""
 
     @property
@@ -28,16 +28,16 @@ class HubOptions:
 
 
 @final
-class Hub[C: Connected]:
+class Hub[C: HasSocket]:
     """`send_all` is the listener's."""
 
-    def __init__(self, send_all: SendAll, traffic: Traffic, options: HubOptions | None = None) -> None:
+    def __init__(self, send_all: SendToAll, traffic: TrafficStats, options: HubOptions | None = None) -> None:
         self._send_all = send_all
         self._traffic = traffic
         self._options = options or HubOptions()
         self._here: dict[DeviceKey, C] = {}
         self._of_user: dict[tuple[TenantId, UserId], list[DeviceKey]] = {}
-        self._of_tenant: Shares[TenantId] = Shares(self._options.devices_per_tenant)
+        self._of_tenant: FairShares[TenantId] = FairShares(self._options.devices_per_tenant)
 
     def has_room_for(self, key: DeviceKey) -> bool:
         """Whether the tenant may have one more device. One that is here already takes its own place."""
@@ -63,7 +63,7 @@ class Hub[C: Connected]:
         """Only for itself: one that was replaced and ends later must not take the newer with it."""
         if self._here.get(key) is connected:
             del self._here[key]
-            self._of_tenant.give_back(key.tenant)
+            self._of_tenant.release(key.tenant)
             keys = self._of_user[key.tenant, key.user]
             keys.remove(key)
             if not keys:

@@ -1,38 +1,38 @@
 """Inboxes in the words of the socket."""
 
 from tidings.notices.config import Inbox
-from tidings.notices.model import Sheet
-from tidings.notices.read import Notice as Found
-from tidings.notices.read import Page
-from tidings.wire.frames.notices import InboxCounts, Notice, NoticePage
+from tidings.notices.model import InboxSnapshot
+from tidings.notices.read import NotificationSlice
+from tidings.notices.read import VisibleNotification as Found
+from tidings.wire.frames.notices import InboxCounts, Notification, NotificationPage
 
 
-def counts_of(sheet: Sheet, inbox: Inbox) -> InboxCounts:
-    by_code = sheet.by_category
+def counts_frame(snapshot: InboxSnapshot, inbox: Inbox) -> InboxCounts:
+    by_code = snapshot.by_category
     names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
     return InboxCounts(
         inbox=inbox.id,
-        version=sheet.stored.version + sheet.wide.version,
-        at=sheet.now_ms,
-        unread=sheet.total,
-        unseen=sheet.unseen,
+        version=snapshot.stored.version + snapshot.broadcast_state.version,
+        at=snapshot.now_ms,
+        unread=snapshot.total,
+        unseen=snapshot.unseen,
         categories={name: count for name, count in names.items() if count or name in inbox.categories},
-        next_change_at=sheet.next_change_ms,
-        broadcasts_up_to=sheet.shown.board.head,
+        next_change_at=snapshot.next_change_ms,
+        broadcasts_up_to=snapshot.shown.log_index.head,
     )
 
 
-def page_of(page: Page, inbox: Inbox) -> NoticePage:
-    return NoticePage(
-        notices=tuple(notice_of(each, inbox) for each in page.notices),
-        counts=counts_of(page.sheet, inbox),
+def notification_page_frame(page: NotificationSlice, inbox: Inbox) -> NotificationPage:
+    return NotificationPage(
+        notices=tuple(notification_frame(each, inbox) for each in page.notifications),
+        counts=counts_frame(page.snapshot, inbox),
         below=page.below,
     )
 
 
-def notice_of(found: Found, inbox: Inbox) -> Notice:
+def notification_frame(found: Found, inbox: Inbox) -> Notification:
     row, content = found.row, found.content
-    return Notice(
+    return Notification(
         id=row.id,
         at=row.sent_ms,
         delivered_at=row.delivered_ms or 0,

@@ -5,61 +5,73 @@ from typing import Final
 
 from msgspec import Struct
 
-from tidings.gateway.inbox_frames import counts_of, page_of
-from tidings.gateway.ports import InboxCases, UseCases
-from tidings.gateway.serving import Caller, Serve
+from tidings.gateway.inbox_frames import counts_frame, notification_page_frame
+from tidings.gateway.ports import GatewayUseCases, InboxUseCases
+from tidings.gateway.serving import Handler, RequestContext
 from tidings.kernel.errors import Code, TidingsError
 from tidings.notices.config import Inbox
-from tidings.notices.model import InboxId, NoticeId, Owner, Sheet
-from tidings.notices.read import Filter
-from tidings.wire.frames.notices import Counts, InboxCounts, MarkNotices, NoticePage, Notices
+from tidings.notices.model import InboxId, InboxKey, InboxSnapshot, NotificationId
+from tidings.notices.read import NotificationFilter
+from tidings.wire.frames.notices import (
+    GetCounts,
+    InboxCounts,
+    ListNotifications,
+    MarkNotifications,
+    NotificationPage,
+)
 
 
-async def counts(cases: UseCases, caller: Caller, asked: Counts) -> InboxCounts:
+async def get_counts(cases: GatewayUseCases, caller: RequestContext, asked: GetCounts) -> InboxCounts:
     inboxes = _inboxes(cases)
     known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_of(await inboxes.read.counts(_owner(caller, known), asked.at_least), known)
+    return counts_frame(await inboxes.read.counts(_owner(caller, known), asked.at_least), known)
 
 
-async def notices(cases: UseCases, caller: Caller, asked: Notices) -> NoticePage:
+async def list_notifications(
+    cases: GatewayUseCases, caller: RequestContext, asked: ListNotifications
+) -> NotificationPage:
     inboxes = _inboxes(cases)
     known = await inboxes.known.of(caller.tenant, asked.inbox)
-    wanted = Filter(
+    wanted = NotificationFilter(
         category=None if asked.category is None else known.code_of(asked.category),
         is_unread=asked.is_unread,
         is_archived=asked.is_archived,
     )
     owner = _owner(caller, known)
     page = await inboxes.read.page(owner, asked.limit, wanted, asked.below, asked.at_least)
-    return page_of(page, known)
+    return notification_page_frame(page, known)
 
 
-async def mark(cases: UseCases, caller: Caller, asked: MarkNotices) -> InboxCounts:
+async def mark_notifications(
+    cases: GatewayUseCases, caller: RequestContext, asked: MarkNotifications
+) -> InboxCounts:
     inboxes = _inboxes(cases)
     _check(asked)
     known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_of(await _marked(inboxes, _owner(caller, known), known, asked), known)
+    return counts_frame(await _marked(inboxes, _owner(caller, known), known, asked), known)
 
 
-async def _marked(inboxes: InboxCases, owner: Owner, known: Inbox, asked: MarkNotices) -> Sheet:
-    ids, do, known_up_to = [NoticeId(each) for each in asked.ids], inboxes.mark, asked.at_least
+async def _marked(
+    inboxes: InboxUseCases, inbox_key: InboxKey, known: Inbox, asked: MarkNotifications
+) -> InboxSnapshot:
+    ids, do, known_up_to = [NotificationId(each) for each in asked.ids], inboxes.mark, asked.at_least
     match asked.to:
         case "read" if not ids:
             category = None if asked.category is None else known.code_of(asked.category)
-            return await do.read_all(owner, asked.before, category, known_up_to)
+            return await do.read_all(inbox_key, asked.before, category, known_up_to)
         case "read":
-            return await do.read(owner, ids, known_up_to)
+            return await do.read(inbox_key, ids, known_up_to)
         case "unread":
-            return await do.reopen(owner, ids, known_up_to)
+            return await do.reopen(inbox_key, ids, known_up_to)
         case "archived":
-            return await do.archive(owner, ids, known_up_to)
+            return await do.archive(inbox_key, ids, known_up_to)
         case "restored":
-            return await do.restore(owner, ids, known_up_to)
+            return await do.restore(inbox_key, ids, known_up_to)
         case "seen":
-            return await do.see_all(owner, known_up_to)
+            return await do.see_all(inbox_key, known_up_to)
 
 
-def _check(asked: MarkNotices) -> None:
+def _check(asked: MarkNotifications) -> None:
     """`read` takes notices or a time, `seen` neither, the others notices."""
     has_place = asked.before is not None or asked.category is not None
     if has_place and (asked.ids or asked.to != "read"):
@@ -70,14 +82,18 @@ def _check(asked: MarkNotices) -> None:
         raise TidingsError(Code.REQUEST_INVALID, f"`{asked.to}` needs `ids`.")
 
 
-def _inboxes(cases: UseCases) -> InboxCases:
+def _inboxes(cases: GatewayUseCases) -> InboxUseCases:
     if cases.inboxes is None:
-        raise TidingsError(Code.REQUEST_UNKNOWN, "This server has no inboxes.")
+        raise TidingsError(Code.UNKNOWN_REQUEST, "This server has no inboxes.")
     return cases.inboxes
 
 
-def _owner(caller: Caller, known: Inbox) -> Owner:
-    return Owner(caller.tenant, caller.user, InboxId(known.id))
+def _owner(caller: RequestContext, known: Inbox) -> InboxKey:
+    return InboxKey(caller.tenant, caller.user, InboxId(known.id))
 
 
-INBOX_SERVED: Final[Mapping[type[Struct], Serve]] = {Counts: counts, Notices: notices, MarkNotices: mark}
+INBOX_HANDLERS: Final[Mapping[type[Struct], Handler]] = {
+    GetCounts: get_counts,
+    ListNotifications: list_notifications,
+    MarkNotifications: mark_notifications,
+}

@@ -7,7 +7,7 @@ from tidings.wire.frames.connecting import Limits as LimitsTold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ConnectionLimits:
     """`user_in_flight`: over all connections of a user to this process.
 
     `faults`: so many frames that are not of the protocol are answered, and one more comes free each `fault_every_s`.
@@ -31,7 +31,7 @@ class Limits:
     typing_chats: int = 16
     retry_after_ms: int = 1_000
 
-    def told(self) -> LimitsTold:
+    def as_frame(self) -> LimitsTold:
         return LimitsTold(
             frame_bytes=self.max_frame_bytes,
             in_flight=self.in_flight,

@@ -10,49 +10,49 @@ from typing import final
 
 from msgspec import Struct
 
-from tidings.gateway.calls import Calls
-from tidings.gateway.connection import Connection
-from tidings.gateway.dispatch import Dispatch, Visit
-from tidings.gateway.effects import Call, Close, Effect, Write
+from tidings.gateway.calls import RequestTasks
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.dispatch import HandlerDeps, RequestHandler
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
 from tidings.gateway.hub import Hub
-from tidings.gateway.routed import Routed
-from tidings.gateway.seat import Seat
-from tidings.gateway.socket.ports import Socket, Upgrade
+from tidings.gateway.routed import GatewayNode
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.socket.ports import Socket, UpgradeRequest
 from tidings.gateway.states import IS_LET_IN
-from tidings.gateway.timers import Timers
-from tidings.gateway.traffic import Traffic
+from tidings.gateway.timers import TimerWheel
+from tidings.gateway.traffic import TrafficStats
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import refusal
+from tidings.wire.errors import make_error_body
 from tidings.wire.frames.connecting import Connect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class ConnectionDeps:
     """What all peers of a process have in common."""
 
-    dispatch: Dispatch
-    hub: Hub[Seat]
-    timers: "Timers[Peer]"
-    calls: Calls
-    traffic: Traffic
+    dispatch: HandlerDeps
+    hub: Hub[ConnectedDevice]
+    timers: "TimerWheel[Connection]"
+    calls: RequestTasks
+    traffic: TrafficStats
     now: Callable[[], float]
-    peers: "dict[Socket, Peer]" = field(default_factory=dict)
-    routed: Routed | None = None
+    peers: "dict[Socket, Connection]" = field(default_factory=dict)
+    node: GatewayNode | None = None
 
 
 @final
-class Peer:
+class Connection:
     """The socket's `Receiver`, and who asks for its calls."""
 
-    __slots__ = ("_connection", "_due_at", "_seat", "_shared", "slot", "socket", "visit")
+    __slots__ = ("_connection", "_device", "_due_at", "_shared", "slot", "socket", "visit")
 
-    def __init__(self, shared: Shared, socket: Socket, upgrade: Upgrade) -> None:
+    def __init__(self, shared: ConnectionDeps, socket: Socket, upgrade: UpgradeRequest) -> None:
         self._shared = shared
         self.socket = socket
-        self.visit = Visit(shared.dispatch, upgrade.client, shared.routed)
-        self._connection = Connection(shared.dispatch.limits, shared.now(), random)
-        self._seat: Seat | None = None
+        self.visit = RequestHandler(shared.dispatch, upgrade.client, shared.node)
+        self._connection = ConnectionProtocol(shared.dispatch.limits, shared.now(), random)
+        self._device: ConnectedDevice | None = None
         self.slot = 0
         self._due_at = inf
         shared.peers[socket] = self
@@ -74,18 +74,18 @@ class Peer:
         self._leave()
         self._shared.traffic.closed(code)
 
-    def answered(self, call: Call, body: Struct) -> None:
+    def answered(self, call: HandleRequest, body: Struct) -> None:
         if type(call.request) is Connect and self._is_one_too_many():
-            body = refusal(Code.OVERLOADED, "Too many devices of this tenant are connected here.")
+            body = make_error_body(Code.OVERLOADED, "Too many devices of this tenant are connected here.")
         effects = self._connection.answered(call.number, body, self._shared.now())
         if type(call.request) is Connect and self._connection.state in IS_LET_IN:
             self._enter()
         self._do(effects)
 
-    def tick(self) -> None:
+    def on_timer(self) -> None:
         """The timers have given it out: it is set again."""
         self._due_at = inf
-        self._do(self._connection.tick(self._shared.now()))
+        self._do(self._connection.on_timer(self._shared.now()))
 
     def drain(self, after_ms: int) -> None:
         self._do(self._connection.drain(after_ms, 0, self._shared.now()))
@@ -99,9 +99,9 @@ class Peer:
     def _do(self, effects: list[Effect]) -> None:
         """In this order. A call is always the last of them, so that its answer can't overtake what came before."""
         for effect in effects:
-            if isinstance(effect, Write):
+            if isinstance(effect, WriteFrame):
                 self._write(effect.data)
-            elif isinstance(effect, Call):
+            elif isinstance(effect, HandleRequest):
                 self._shared.calls.make(self, effect)
             else:
                 self._close(effect)
@@ -113,7 +113,7 @@ class Peer:
         traffic.bytes_out += len(data)
         self.socket.send(data)
 
-    def _close(self, close: Close) -> None:
+    def _close(self, close: CloseConnection) -> None:
         self._leave()
         self.socket.close(close.code, close.reason)
 
@@ -128,9 +128,9 @@ class Peer:
         """From here on what is pushed to the device is noted; it is sent when it has resumed."""
         if self.visit.key is None or self.visit.principal is None:
             return
-        seat = self._seat = self.visit.seat = Seat(self.visit.key, self, self.visit.principal)
-        if self._shared.routed is not None:
-            self._shared.routed.entered(seat)
+        seat = self._device = self.visit.device = ConnectedDevice(self.visit.key, self, self.visit.principal)
+        if self._shared.node is not None:
+            self._shared.node.entered(seat)
         before = self._shared.hub.enter(seat.key, seat)
         if before is not None:
             before.connected.close(CloseCode.REPLACED)
@@ -142,8 +142,8 @@ class Peer:
         return self.visit.key is not None and not self._shared.hub.has_room_for(self.visit.key)
 
     def _leave(self) -> None:
-        seat, self._seat = self._seat, None
+        seat, self._device = self._device, None
         if seat is not None:
             self._shared.hub.leave(seat.key, seat)
-            if self._shared.routed is not None:
-                self._shared.routed.left(seat)
+            if self._shared.node is not None:
+                self._shared.node.on_left(seat)

@@ -6,22 +6,29 @@ from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
 from tidings.accounts.revocations import Revocation
-from tidings.broadcasts.model import Board, LogId, Showing, View
-from tidings.delivery.model import Drained, Listed, Mark, News, PendingKey, Row
-from tidings.delivery.watermarks import Reached
+from tidings.broadcasts.model import BroadcastIndex, BroadcastLogId, BroadcastLogView, BroadcastRelease
+from tidings.delivery.model import (
+    ChatListItem,
+    ChatRow,
+    LogPosition,
+    OfflineQueueKey,
+    OfflineQueuePage,
+    RowUpdate,
+)
+from tidings.delivery.watermarks import WatermarkResult
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.change import Asked
+from tidings.messages.change import ChangeRequest
 from tidings.messages.content import Content
-from tidings.messages.history import Page, Shown
+from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import Appended, Entry
-from tidings.messages.send import Sent
+from tidings.messages.send import SendResult
 from tidings.notices.config import Inbox
-from tidings.notices.model import NoticeId, Owner, Sheet
-from tidings.notices.read import Filter, Notice
-from tidings.notices.read import Page as NoticePage
+from tidings.notices.model import InboxKey, InboxSnapshot, NotificationId
+from tidings.notices.read import NotificationFilter, VisibleNotification
+from tidings.notices.read import NotificationSlice as NoticePage
 
 
-class Rates(Protocol):
+class RequestLimiter(Protocol):
     async def take(self, address: str, principal: Principal | None, /) -> int | None:
         """Counts a request. None: go on; else it is one too many, and the next may come after so many milliseconds.
 
@@ -34,7 +41,7 @@ class Rates(Protocol):
         ...
 
 
-class NoRates:
+class NoRequestLimiter:
     async def take(self, address: str, principal: Principal | None, /) -> None:
         """Nothing is limited."""
         del address, principal
@@ -44,23 +51,23 @@ class NoRates:
         del principal, tokens
 
 
-class Credentials(Protocol):
+class GatewayCredentials(Protocol):
     async def verify(self, bearer: str, /) -> Principal:
         """Raises `credential_invalid` or `credential_expired`; does not tell why."""
         ...
 
 
-class Rechecks(Protocol):
+class CredentialRechecker(Protocol):
     async def recheck(self, principal: Principal, /) -> None:
         """Raise what `verify` would raise now for the credential that gave this principal."""
         ...
 
-    def forget(self, revocation: Revocation, /) -> None:
+    def evict(self, revocation: Revocation, /) -> None:
         """Read again what this revocation is about."""
         ...
 
 
-class Sending(Protocol):
+class MessageSending(Protocol):
     """Answers after the commit, never before."""
 
     async def __call__(
@@ -73,27 +80,27 @@ class Sending(Protocol):
         after: int | None = None,
         content_type: str | None = None,
         ttl_s: int | None = None,
-    ) -> Sent: ...
+    ) -> SendResult: ...
 
 
-class Changing(Protocol):
-    async def edit(self, asked: Asked, content: Content) -> Appended: ...
+class MessageEditing(Protocol):
+    async def edit(self, request: ChangeRequest, content: Content) -> Appended: ...
 
-    async def redact(self, asked: Asked) -> Appended: ...
+    async def redact(self, request: ChangeRequest) -> Appended: ...
 
-    async def react(self, asked: Asked, emoji: str, *, is_added: bool = True) -> Appended: ...
+    async def react(self, request: ChangeRequest, emoji: str, *, is_added: bool = True) -> Appended: ...
 
 
-class Reading(Protocol):
+class HistoryReading(Protocol):
     """What a user may see of a chat, and which range that covers."""
 
-    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> Page: ...
+    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> HistorySlice: ...
 
-    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page: ...
+    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> HistorySlice: ...
 
-    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page: ...
+    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> HistorySlice: ...
 
-    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Page:
+    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> HistorySlice:
         """As `after`, where it is known that all of `(after, up_to]` is the reader's to see."""
         ...
 
@@ -101,143 +108,155 @@ class Reading(Protocol):
         """The sequence of the user's leave, as it is at this moment; None while he is in."""
         ...
 
-    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> Sequence[Shown]:
+    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> Sequence[VisibleEntry]:
         """Opened, in their order, for whoever may see them."""
         ...
 
     async def now(
         self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
-    ) -> Mapping[int, Shown]:
+    ) -> Mapping[int, VisibleEntry]:
         """Messages as they are now, with a user those that he may see."""
         ...
 
 
-class Marking(Protocol):
+class WatermarkMarking(Protocol):
     """How far a user got; only forward, and never above the head."""
 
-    async def read(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
+    async def read(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult: ...
 
-    async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> Reached: ...
+    async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult: ...
 
-    async def holds(self, chat: ChatKey, user: UserId, mark: Mark) -> None:
+    async def is_delivered_known(self, chat: ChatKey, user: UserId, position: LogPosition) -> None:
         """As `delivered`, for an entry that was shown to the user: one write, nothing is asked."""
         ...
 
 
-class KnownInboxes(Protocol):
+class InboxConfigs(Protocol):
     async def of(self, tenant: TenantId, inbox: str, /) -> Inbox:
         """Raises `inbox_not_found`."""
         ...
 
 
-class InboxReading(Protocol):
-    async def counts(self, owner: Owner, at_least: int = 0) -> Sheet: ...
+class InboxReads(Protocol):
+    async def counts(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot: ...
 
     async def page(
         self,
-        owner: Owner,
+        inbox_key: InboxKey,
         limit: int,
-        wanted: Filter = ...,
+        wanted: NotificationFilter = ...,
         below: str | None = None,
         at_least: int = 0,
     ) -> NoticePage: ...
 
-    async def shown(self, tenant: TenantId, showing: Showing) -> Notice | None:
+    async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
         """A broadcast for who gets it now, whoever that is. None: it was redacted."""
         ...
 
-    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> NoticePage:
+    async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NoticePage:
         """Those of them that are there and not archived, with the counts."""
         ...
 
 
-class InboxMarking(Protocol):
+class InboxMarks(Protocol):
     """Each answers with fresh counts."""
 
-    async def read(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
+    async def read(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot: ...
 
-    async def reopen(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
+    async def reopen(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot: ...
 
-    async def archive(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
+    async def archive(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot: ...
 
-    async def restore(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet: ...
+    async def restore(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot: ...
 
     async def read_all(
-        self, owner: Owner, before_ms: int | None = None, category: int | None = None, at_least: int = 0
-    ) -> Sheet: ...
+        self,
+        inbox_key: InboxKey,
+        before_ms: int | None = None,
+        category: int | None = None,
+        at_least: int = 0,
+    ) -> InboxSnapshot: ...
 
-    async def see_all(self, owner: Owner, at_least: int = 0) -> Sheet: ...
+    async def see_all(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot: ...
 
 
-class Logs(Protocol):
+class BroadcastLogReader(Protocol):
     """Copies of the logs of broadcasts."""
 
-    async def board(self, log: LogId) -> Board:
+    async def index(self, log: BroadcastLogId) -> BroadcastIndex:
         """At most a second old."""
         ...
 
-    async def now(self, log: LogId) -> View:
+    async def now(self, log: BroadcastLogId) -> BroadcastLogView:
         """With everything that was appended before."""
         ...
 
 
-class Audience(Protocol):
+class BroadcastTargets(Protocol):
     async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
         """By his profile as it is now: one read."""
         ...
 
 
-class InboxCases(NamedTuple):
-    known: KnownInboxes
-    read: InboxReading
-    mark: InboxMarking
-    logs: Logs
-    audience: Audience
+class InboxUseCases(NamedTuple):
+    known: InboxConfigs
+    read: InboxReads
+    mark: InboxMarks
+    logs: BroadcastLogReader
+    audience: BroadcastTargets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UseCases:
-    credentials: Credentials
-    send: Sending
-    change: Changing
-    history: Reading
-    marking: Marking
-    rates: Rates = field(default_factory=NoRates)
-    inboxes: InboxCases | None = None
+class GatewayUseCases:
+    credentials: GatewayCredentials
+    send: MessageSending
+    change: MessageEditing
+    history: HistoryReading
+    marking: WatermarkMarking
+    rates: RequestLimiter = field(default_factory=NoRequestLimiter)
+    inboxes: InboxUseCases | None = None
 
 
-class Rows(Protocol):
+class DeviceChatRows(Protocol):
     """The truth that positions are held against. Strong."""
 
-    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[Row]: ...
+    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[ChatRow]: ...
 
-    async def row(self, chat: ChatKey, user: UserId) -> Row | None: ...
+    async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None: ...
 
-    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]: ...
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]: ...
 
 
-class Listing(Protocol):
-    async def listed(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Listed]:
+class ChatListing(Protocol):
+    async def listed(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> Sequence[ChatListItem]:
         """Rows as people see them: names, and the words of the last message."""
         ...
 
 
-class Queue(Protocol):
+class DeviceQueueReader(Protocol):
     """What was kept for a user while he was away. A quick way to what the log has too."""
 
     async def drain(
-        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
-    ) -> Drained: ...
+        self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
+    ) -> OfflineQueuePage: ...
 
-    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None: ...
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None: ...
 
 
-class UserAway(Protocol):
-    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
+class OfflineNotifier(Protocol):
+    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
         """Messages were pushed to a device that is not here, and its user has no other."""
         ...
 
 
-class NobodyAway:
-    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
+class NoOfflineNotifier:
+    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry], /) -> None:
         """They are found when the user comes: his row is ahead of his position."""

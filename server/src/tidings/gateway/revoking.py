@@ -6,8 +6,8 @@ from typing import Final, final
 from tidings.accounts.model import Principal
 from tidings.accounts.revocations import Revocation
 from tidings.gateway.hub import Hub
-from tidings.gateway.ports import Rechecks
-from tidings.gateway.seat import Seat
+from tidings.gateway.ports import CredentialRechecker
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.wire.close_codes import CloseCode
@@ -16,17 +16,17 @@ _OVER: Final = frozenset({Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code
 
 
 @final
-class Revoking:
-    def __init__(self, hub: Hub[Seat], credentials: Rechecks) -> None:
+class RevocationEnforcer:
+    def __init__(self, hub: Hub[ConnectedDevice], credentials: CredentialRechecker) -> None:
         self._hub = hub
         self._credentials = credentials
 
-    async def heard(self, revocations: Sequence[Revocation]) -> None:
+    async def on_revocations(self, revocations: Sequence[Revocation]) -> None:
         """Check the devices that these may be about, in one walk over all; whoever is refused now is closed."""
         users: set[tuple[TenantId, UserId]] = set()
         keys: set[tuple[TenantId, str]] = set()
         for each in revocations:
-            self._credentials.forget(each)
+            self._credentials.evict(each)
             if each.user is not None:
                 users.add((each.tenant, each.user))
             if each.kid is not None:
@@ -42,7 +42,7 @@ class Revoking:
 
     async def sweep(self) -> None:
         """Check each signing key that connected devices came with, from caches: a key may leave a JWKS URL unnoticed."""
-        by_key: dict[tuple[TenantId, str], list[Seat]] = {}
+        by_key: dict[tuple[TenantId, str], list[ConnectedDevice]] = {}
         for seat in self._hub:
             if (signer := _signer(seat.principal)) is not None:
                 by_key.setdefault(signer, []).append(seat)
@@ -50,9 +50,9 @@ class Revoking:
             if await self._refusal(seats[0].principal) is not None:
                 await self._check(seats, CloseCode.CREDENTIAL_INVALID)
 
-    async def _check(self, seats: Iterable[Seat], code: CloseCode) -> None:
+    async def _check(self, devices: Iterable[ConnectedDevice], code: CloseCode) -> None:
         """Close those who are refused now; a suspended user with a code of their own."""
-        for seat in seats:
+        for seat in devices:
             refusal = await self._refusal(seat.principal)
             if refusal is not None:
                 is_suspended = refusal.code == Code.FORBIDDEN

@@ -8,24 +8,24 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from tidings.gateway.entries import page_of
-from tidings.gateway.ports import UseCases
+from tidings.gateway.entries import history_page_frame
+from tidings.gateway.ports import GatewayUseCases
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.change import Asked
+from tidings.messages.change import ChangeRequest
 from tidings.messages.content import Content
 from tidings.wire.frames.connecting import Resume, Resumed
-from tidings.wire.frames.reading import History, HistoryPage
-from tidings.wire.frames.shape import Done
+from tidings.wire.frames.reading import GetHistory, HistoryPage
+from tidings.wire.frames.shape import Ok
 from tidings.wire.frames.signs import Presence, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.watermarks import Ack, Read
-from tidings.wire.frames.writing import Appended, Edit, React, Redact, Send
+from tidings.wire.frames.writing import CommitResult, Edit, React, Redact, Send
 
-_ACKS_AT_ONCE = 8
-_DONE = Done()
+_MAX_CONCURRENT_ACKS = 8
+_DONE = Ok()
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class RequestContext:
     """Who is on the other end. The tenant comes from the verified credential alone."""
 
     tenant: TenantId
@@ -36,7 +36,7 @@ class Caller:
         return ChatKey(self.tenant, ChatId(name))
 
 
-async def send(cases: UseCases, caller: Caller, asked: Send) -> Appended:
+async def send(cases: GatewayUseCases, caller: RequestContext, asked: Send) -> CommitResult:
     sent = await cases.send(
         caller.chat(asked.chat),
         caller.user,
@@ -46,25 +46,25 @@ async def send(cases: UseCases, caller: Caller, asked: Send) -> Appended:
         content_type=asked.content_type,
         ttl_s=asked.ttl_seconds,
     )
-    return Appended(sequence=sent.sequence, is_repeat=sent.is_repeat)
+    return CommitResult(sequence=sent.sequence, is_repeat=sent.is_repeat)
 
 
-async def edit(cases: UseCases, caller: Caller, asked: Edit) -> Appended:
+async def edit(cases: GatewayUseCases, caller: RequestContext, asked: Edit) -> CommitResult:
     done = await cases.change.edit(_about(caller, asked), _content(asked))
-    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+    return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def redact(cases: UseCases, caller: Caller, asked: Redact) -> Appended:
+async def redact(cases: GatewayUseCases, caller: RequestContext, asked: Redact) -> CommitResult:
     done = await cases.change.redact(_about(caller, asked))
-    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+    return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def react(cases: UseCases, caller: Caller, asked: React) -> Appended:
+async def react(cases: GatewayUseCases, caller: RequestContext, asked: React) -> CommitResult:
     done = await cases.change.react(_about(caller, asked), asked.emoji, is_added=not asked.is_removed)
-    return Appended(sequence=done.sequence, is_repeat=done.is_repeat)
+    return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def history(cases: UseCases, caller: Caller, asked: History) -> HistoryPage:
+async def get_history(cases: GatewayUseCases, caller: RequestContext, asked: GetHistory) -> HistoryPage:
     chat, user = caller.chat(asked.chat), caller.user
     if asked.after is not None:
         page = await cases.history.after(chat, user, asked.after, asked.limit)
@@ -72,18 +72,18 @@ async def history(cases: UseCases, caller: Caller, asked: History) -> HistoryPag
         page = await cases.history.around(chat, user, asked.around, asked.limit)
     else:
         page = await cases.history.before(chat, user, asked.before, asked.limit)
-    return page_of(page, user)
+    return history_page_frame(page, user)
 
 
-async def read(cases: UseCases, caller: Caller, asked: Read) -> Done:
+async def mark_read(cases: GatewayUseCases, caller: RequestContext, asked: Read) -> Ok:
     await cases.marking.read(caller.chat(asked.chat), caller.user, asked.sequence)
     return _DONE
 
 
-async def ack(cases: UseCases, caller: Caller, asked: Ack) -> Done:
+async def ack(cases: GatewayUseCases, caller: RequestContext, asked: Ack) -> Ok:
     """All that can be marked are, a few at a time; of the others the first is told."""
     faults: list[BaseException] = []
-    for some in batched(asked.delivered.items(), _ACKS_AT_ONCE):
+    for some in batched(asked.delivered.items(), _MAX_CONCURRENT_ACKS):
         marking = (cases.marking.delivered(caller.chat(name), caller.user, at) for name, at in some)
         outcomes = await asyncio.gather(*marking, return_exceptions=True)
         faults += [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
@@ -92,34 +92,36 @@ async def ack(cases: UseCases, caller: Caller, asked: Ack) -> Done:
     return _DONE
 
 
-async def resume(cases: UseCases, caller: Caller, asked: Resume) -> Resumed:
-    """Nothing is pushed ahead of a position yet: a device asks for what it missed with `history`."""
+async def resume(cases: GatewayUseCases, caller: RequestContext, asked: Resume) -> Resumed:
+    """Nothing is pushed ahead of a position yet: a device asks for what it missed with `get_history`."""
     del cases
     is_reset = not asked.counts_in(caller.epoch)
     return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
 
 
-async def sign(cases: UseCases, caller: Caller, asked: Subscribe | Unsubscribe | Typing | Presence) -> Done:
+async def ephemeral_noop(
+    cases: GatewayUseCases, caller: RequestContext, asked: Subscribe | Unsubscribe | Typing | Presence
+) -> Ok:
     """Where devices have no routes, nobody is told of anybody."""
     del cases, caller, asked
     return _DONE
 
 
-type Serve = Callable[[UseCases, Caller, Any], Awaitable[Struct]]
+type Handler = Callable[[GatewayUseCases, RequestContext, Any], Awaitable[Struct]]
 
-SERVED: Final[Mapping[type[Struct], Serve]] = {
+CHAT_HANDLERS: Final[Mapping[type[Struct], Handler]] = {
     Send: send,
     Edit: edit,
     Redact: redact,
     React: react,
-    History: history,
-    Read: read,
+    GetHistory: get_history,
+    Read: mark_read,
     Ack: ack,
     Resume: resume,
-    Subscribe: sign,
-    Unsubscribe: sign,
-    Typing: sign,
-    Presence: sign,
+    Subscribe: ephemeral_noop,
+    Unsubscribe: ephemeral_noop,
+    Typing: ephemeral_noop,
+    Presence: ephemeral_noop,
 }
 
 
@@ -128,6 +130,6 @@ def _content(asked: Send | Edit) -> Content:
     return Content(text=asked.text, data=asked.data, reply_to=asked.reply_to, mentions=users)
 
 
-def _about(caller: Caller, asked: Edit | Redact | React) -> Asked:
+def _about(caller: RequestContext, asked: Edit | Redact | React) -> ChangeRequest:
     key = ClientKey(asked.client_message_id)
-    return Asked(caller.chat(asked.chat), caller.user, key, asked.sequence, asked.after)
+    return ChangeRequest(caller.chat(asked.chat), caller.user, key, asked.sequence, asked.after)

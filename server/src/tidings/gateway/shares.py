@@ -13,7 +13,7 @@ from typing import final
 
 
 @final
-class Shares[H: Hashable]:
+class FairShares[H: Hashable]:
     """Count what each holder has of one resource, and refuse it more than `each`."""
 
     def __init__(self, each: int) -> None:
@@ -32,7 +32,7 @@ class Shares[H: Hashable]:
         """Take one that was granted before, whatever the holder has by now."""
         self._held[holder] = self._held.get(holder, 0) + 1
 
-    def give_back(self, holder: H) -> None:
+    def release(self, holder: H) -> None:
         held = self._held.get(holder, 0)
         if held > 1:
             self._held[holder] = held - 1
@@ -48,7 +48,7 @@ class Shares[H: Hashable]:
 
 
 @final
-class SharedSlots[H: Hashable]:
+class FairSlots[H: Hashable]:
     """Slots that holders wait for: `in_all` at the same time, `each` of them for one holder.
 
     Holders take turns: a free slot goes to the next holder that waits and is below its share, however many requests
@@ -57,7 +57,7 @@ class SharedSlots[H: Hashable]:
 
     def __init__(self, in_all: float = inf, each: int = 1) -> None:
         self._free = in_all
-        self._shares: Shares[H] = Shares(each)
+        self._shares: FairShares[H] = FairShares(each)
         self._waiting: dict[H, deque[asyncio.Future[None]]] = {}
         self._next: OrderedDict[H, None] = OrderedDict()
         """Holders that wait and are below their share, in the order of their turns."""
@@ -81,7 +81,7 @@ class SharedSlots[H: Hashable]:
             raise
 
     def release(self, holder: H) -> None:
-        self._shares.give_back(holder)
+        self._shares.release(holder)
         self._free += 1
         self._grant(holder)
 
@@ -103,9 +103,9 @@ class SharedSlots[H: Hashable]:
 
     @asynccontextmanager
     async def slot(self, holder: H) -> AsyncIterator[None]:
-        """Hold a slot. The work inside gives it up while it steps `aside`."""
+        """Hold a slot. The work inside gives it up while it steps `release_slot`."""
         await self.acquire(holder)
-        turn = Turn(lambda: self.acquire(holder), lambda: self.release(holder))
+        turn = SlotTurn(lambda: self.acquire(holder), lambda: self.release(holder))
         try:
             with turn:
                 yield
@@ -115,7 +115,7 @@ class SharedSlots[H: Hashable]:
 
 
 @final
-class Turn:
+class SlotTurn:
     """One piece of work that holds a slot; the tasks that it starts belong to it."""
 
     def __init__(self, enter: Callable[[], Awaitable[None]], leave: Callable[[], None]) -> None:
@@ -125,10 +125,10 @@ class Turn:
         self.is_held = True
 
     def __enter__(self) -> None:
-        self._token = _turn.set(self)
+        self._token = _current_turn.set(self)
 
     def __exit__(self, *_: object) -> None:
-        _turn.reset(self._token)
+        _current_turn.reset(self._token)
 
     def leave(self) -> None:
         if self.is_held:
@@ -143,17 +143,17 @@ class Turn:
                 self.is_held = True
 
 
-_turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+_current_turn: ContextVar[SlotTurn | None] = ContextVar("turn", default=None)
 
 
 @asynccontextmanager
-async def aside() -> AsyncIterator[None]:
+async def release_slot() -> AsyncIterator[None]:
     """Give up the slot of the running work while it waits for something that the slot does not bound.
 
     Slots bound what is read from engines at the same time. A device that takes what was read slowly, or a channel
     that is not confirmed, must not keep others from reading.
     """
-    turn = _turn.get()
+    turn = _current_turn.get()
     if turn is None:
         yield
         return

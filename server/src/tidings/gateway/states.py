@@ -6,7 +6,7 @@ from typing import Final
 from tidings.wire.frames.table import REQUESTS
 
 
-class State(StrEnum):
+class ConnectionState(StrEnum):
     CONNECTING = "connecting"
     """The socket is open, `connect` has not come."""
     AUTHENTICATING = "authenticating"
@@ -20,17 +20,17 @@ class State(StrEnum):
 
 
 _ALL: Final = frozenset(kind.name for kind in REQUESTS)
-_SERVED: Final = _ALL - {"connect"}
+_SERVED_STATES: Final = _ALL - {"connect"}
 
 ALLOWED: Final = {
-    State.CONNECTING: frozenset({"connect"}),
+    ConnectionState.CONNECTING: frozenset({"connect"}),
     # whoever asks for more before he is let in would make the server keep it for a stranger
-    State.AUTHENTICATING: frozenset({"ping", "pong"}),
-    State.RESUMING: _SERVED,
-    State.LIVE: _SERVED,
+    ConnectionState.AUTHENTICATING: frozenset({"ping", "pong"}),
+    ConnectionState.RESUMING: _SERVED_STATES,
+    ConnectionState.LIVE: _SERVED_STATES,
     # what would have to be built up again elsewhere in a moment is not begun here
-    State.DRAINING: _SERVED - {"resume", "subscribe"},
-    State.CLOSED: frozenset[str](),
+    ConnectionState.DRAINING: _SERVED_STATES - {"resume", "subscribe"},
+    ConnectionState.CLOSED: frozenset[str](),
 }
 
-IS_LET_IN: Final = frozenset({State.RESUMING, State.LIVE, State.DRAINING})
+IS_LET_IN: Final = frozenset({ConnectionState.RESUMING, ConnectionState.LIVE, ConnectionState.DRAINING})

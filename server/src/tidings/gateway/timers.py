@@ -7,14 +7,14 @@ from math import ceil, floor, inf
 from typing import Protocol, final
 
 
-class Timed(Protocol):
+class HasTimerSlot(Protocol):
     """`slot` belongs to the timers; 0: waits for nothing."""
 
     slot: int
 
 
 @final
-class Timers[T: Timed]:
+class TimerWheel[T: HasTimerSlot]:
     """Nobody is looked at too early, and at most `turn_s` too late if `due` is called that often."""
 
     def __init__(self, turn_s: float) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol, final
 
-from tidings.gateway.socket.ports import CloseCode as SocketCode
+from tidings.gateway.socket.ports import SocketCloseCode as SocketCode
 from tidings.wire.close_codes import CloseCode
 
 _NAMES = {int(code): code.name.lower() for code in (*SocketCode, *CloseCode)}
@@ -11,7 +11,7 @@ _OTHER = "other"
 
 
 @dataclass(slots=True)
-class Traffic:
+class TrafficStats:
     """`closes` by the name of their code, whoever closed."""
 
     frames_in: int = 0
@@ -26,12 +26,12 @@ class Traffic:
         self.closes[name] = self.closes.get(name, 0) + 1
 
 
-class Measure(Protocol):
+class RequestMetrics(Protocol):
     def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
         """A request was answered. `kind` is its name in the protocol."""
         ...
 
 
 @final
-class NoMeasure:
+class NoRequestMetrics:
     def called(self, kind: str, took_s: float, *, is_ok: bool) -> None: ...

@@ -4,7 +4,7 @@ from typing import final
 
 
 @final
-class TypingGate:
+class TypingThrottle:
     __slots__ = ("_chats", "_every_s", "_passed")
 
     def __init__(self, every_s: float, chats: int) -> None:

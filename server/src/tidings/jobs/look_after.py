@@ -8,16 +8,16 @@ import asyncio
 from collections.abc import Collection
 
 from tidings.jobs import rules
-from tidings.jobs.model import Done, Due, Job, JobState
-from tidings.jobs.ports import Chunks, Consumers, DueStore, JobStore
-from tidings.jobs.track import refs
+from tidings.jobs.model import ChunkResult, DueJob, Job, JobState
+from tidings.jobs.ports import ChunkPublisher, Consumers, DueStore, JobStore
+from tidings.jobs.track import chunk_refs
 from tidings.kernel.clock import Clock
-from tidings.kernel.fences import ConsumersAwayError
+from tidings.kernel.fences import ConsumersUnavailableError
 
 
-class LookAfter:
+class JobSweeper:
     def __init__(
-        self, store: JobStore, due: DueStore, chunks: Chunks, consumers: Consumers, clock: Clock
+        self, store: JobStore, due: DueStore, chunks: ChunkPublisher, consumers: Consumers, clock: Clock
     ) -> None:
         self._store = store
         self._due = due
@@ -34,30 +34,30 @@ class LookAfter:
 
     async def shard(self, shard: int) -> None:
         for due in await self._due.due(shard, self._clock.now_ms()):
-            await self.look(due)
+            await self.sweep(due)
 
-    async def look(self, due: Due) -> None:
+    async def sweep(self, due: DueJob) -> None:
         job = await self._store.read(due.tenant, due.job)
         done = await self._store.done(due.tenant, due.job)
         if job is None or job.state is not JobState.RUNNING or len(done) == job.chunks:
             # a job that is resumed is put there again
             await self._due.dequeue(due)
             return
-        is_stuck = rules.is_stuck(due, len(done))
+        is_stuck = rules.is_stalled(due, len(done))
         found = await self._silence(job, due, done) if is_stuck else rules.Silence((), due.fences)
-        later = rules.look_again(due, len(done), self._clock.now_ms())
+        later = rules.next_check(due, len(done), self._clock.now_ms())
         if await self._due.reschedule(due, later._replace(fences=found.fences)) and found.lost:
             self._chunks.publish(found.lost)
 
-    async def _silence(self, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+    async def _silence(self, job: Job, due: DueJob, done: Collection[ChunkResult]) -> rules.Silence:
         """Find the chunks that the consumers have passed and that nobody has done."""
-        missing = refs(job, rules.missing(job, done))
+        missing = chunk_refs(job, rules.missing_chunks(job, done))
         if not rules.has_begun(job, due):
             return rules.Silence(missing, ())
         try:
-            reached = await self._consumers.reached(missing)
-        except ConsumersAwayError:
+            reached = await self._consumers.progress(missing)
+        except ConsumersUnavailableError:
             return rules.Silence((), due.fences)  # Kafka would not take the chunks either.
         # After the offsets: a worker that has committed past a fence marked its chunks before.
         done = await self._store.done(job.tenant, job.id)
-        return rules.silence(refs(job, rules.missing(job, done)), reached, due.fences)
+        return rules.silence(chunk_refs(job, rules.missing_chunks(job, done)), reached, due.fences)

@@ -5,7 +5,7 @@ from typing import NamedTuple, NewType
 
 from msgspec import Struct
 
-from tidings.kernel.fences import Fence
+from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import TenantId, UserId
 
 JobId = NewType("JobId", str)
@@ -41,7 +41,7 @@ class Job(Struct, frozen=True, kw_only=True):
     id: JobId
     kind: JobKind
     inbox: str
-    notice: str
+    notification: str
     source: JobId
     total: int
     created_ms: int
@@ -68,7 +68,7 @@ class ChunkRef(Struct, frozen=True, kw_only=True):
     chunk: int
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class ChunkResult(Struct, frozen=True, kw_only=True):
     """A chunk that is done, and the users for whom it failed."""
 
     chunk: int
@@ -77,7 +77,7 @@ class Done(Struct, frozen=True, kw_only=True):
     at_ms: int
 
 
-class Due(NamedTuple):
+class DueJob(NamedTuple):
     """A job that is looked after at `at_ms`. `seen`: so many chunks were done the last time; `tries` without progress.
 
     `fences`: the ends of the partitions behind whose lag its missing chunks may wait. They are stored, because the
@@ -89,11 +89,11 @@ class Due(NamedTuple):
     at_ms: int
     seen: int = 0
     tries: int = 0
-    fences: tuple[Fence, ...] = ()
+    fences: tuple[OffsetFence, ...] = ()
 
 
-class Progress(Struct, frozen=True, kw_only=True):
-    """`rate_per_s`: users in the last seconds, or over all its time if it is done; `left_s` None: it can't be told."""
+class JobProgress(Struct, frozen=True, kw_only=True):
+    """`rate_per_s`: users in the last seconds, or over all its time if it is done; `remaining_s` None: it can't be told."""
 
     job: Job
     state: JobState
@@ -101,5 +101,5 @@ class Progress(Struct, frozen=True, kw_only=True):
     failed: int
     chunks_done: int
     rate_per_s: float
-    left_s: float | None
+    remaining_s: float | None
     finished_ms: int | None

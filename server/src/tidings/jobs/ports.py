@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.jobs.model import ChunkRef, Done, Due, Job, JobId, JobState
-from tidings.kernel.fences import Reached
+from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobState
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -17,7 +17,7 @@ class JobStore(Protocol):
         """The same again changes nothing."""
         ...
 
-    async def create(self, job: Job, due: Due) -> bool:
+    async def create(self, job: Job, due: DueJob) -> bool:
         """The job, its place in the tenant's list and among those that are due. False: it is there already."""
         ...
 
@@ -27,11 +27,11 @@ class JobStore(Protocol):
 
     async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool: ...
 
-    async def mark_done(self, tenant: TenantId, job: JobId, done: Done) -> None:
+    async def mark_done(self, tenant: TenantId, job: JobId, done: ChunkResult) -> None:
         """The same again is no harm."""
         ...
 
-    async def done(self, tenant: TenantId, job: JobId) -> Sequence[Done]: ...
+    async def done(self, tenant: TenantId, job: JobId) -> Sequence[ChunkResult]: ...
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
         """False: somebody changed it since it was read."""
@@ -48,24 +48,24 @@ class DueStore(Protocol):
     @property
     def shards(self) -> int: ...
 
-    async def due(self, shard: int, now_ms: int) -> Sequence[Due]: ...
+    async def due(self, shard: int, now_ms: int) -> Sequence[DueJob]: ...
 
-    async def enqueue(self, due: Due) -> None: ...
+    async def enqueue(self, due: DueJob) -> None: ...
 
-    async def reschedule(self, due: Due, later: Due) -> bool:
+    async def reschedule(self, due: DueJob, later: DueJob) -> bool:
         """False: another one did."""
         ...
 
-    async def dequeue(self, due: Due) -> None: ...
+    async def dequeue(self, due: DueJob) -> None: ...
 
 
-class Chunks(Protocol):
+class ChunkPublisher(Protocol):
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """To the workers, without an answer: what gets lost is found by those who look after what is due."""
         ...
 
 
 class Consumers(Protocol):
-    async def reached(self, refs: Collection[ChunkRef], /) -> Mapping[ChunkRef, Reached]:
-        """Ask for the partition that each chunk is published to. Raises `ConsumersAwayError`."""
+    async def progress(self, refs: Collection[ChunkRef], /) -> Mapping[ChunkRef, PartitionProgress]:
+        """Ask for the partition that each chunk is published to. Raises `ConsumersUnavailableError`."""
         ...

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidings.jobs import rules
-from tidings.jobs.model import ChunkRef, Due, Job, JobId, JobState, Progress
-from tidings.jobs.ports import Chunks, DueStore, JobStore
+from tidings.jobs.model import ChunkRef, DueJob, Job, JobId, JobProgress, JobState
+from tidings.jobs.ports import ChunkPublisher, DueStore, JobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.kernel.tries import on_what_is_there
+from tidings.kernel.tries import retry_on_conflict
 
 
-class Listed(NamedTuple):
+class JobPage(NamedTuple):
     """Newest first. `below` goes into the next page."""
 
-    jobs: Sequence[Progress]
+    jobs: Sequence[JobProgress]
     below: JobId | None
 
 
-class Track:
-    def __init__(self, store: JobStore, due: DueStore, chunks: Chunks, clock: Clock) -> None:
+class JobService:
+    def __init__(self, store: JobStore, due: DueStore, chunks: ChunkPublisher, clock: Clock) -> None:
         self._store = store
         self._due = due
         self._chunks = chunks
@@ -35,60 +35,60 @@ class Track:
     async def start(self, job: Job, /) -> bool:
         """False: it was started before, by an earlier try."""
         is_new = await self._store.create(
-            job, Due(job.tenant, job.id, rules.first_look_ms(job, job.created_ms))
+            job, DueJob(job.tenant, job.id, rules.first_check_ms(job, job.created_ms))
         )
         self._publish(job, range(job.chunks))
         return is_new
 
-    async def progress(self, tenant: TenantId, job: JobId) -> Progress:
+    async def progress(self, tenant: TenantId, job: JobId) -> JobProgress:
         found = await self._progress(tenant, job)
         if found is None:
             raise _unknown()
         return found
 
-    async def _progress(self, tenant: TenantId, job: JobId) -> Progress | None:
+    async def _progress(self, tenant: TenantId, job: JobId) -> JobProgress | None:
         """None: it is kept no longer, though the list may still have it for a while."""
         found = await self._store.read(tenant, job)
         if found is None:
             return None
-        return rules.progress(found, await self._store.done(tenant, job), self._clock.now_ms())
+        return rules.job_progress(found, await self._store.done(tenant, job), self._clock.now_ms())
 
-    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Listed:
+    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> JobPage:
         ids = await self._store.listed(tenant, limit, below)
         jobs = [at for each in ids if (at := await self._progress(tenant, each)) is not None]
-        return Listed(jobs, ids[-1] if len(ids) == limit else None)
+        return JobPage(jobs, ids[-1] if len(ids) == limit else None)
 
-    async def pause(self, tenant: TenantId, job: JobId) -> Progress:
+    async def pause(self, tenant: TenantId, job: JobId) -> JobProgress:
         """Chunks that are at work are finished."""
         return await self._want(tenant, job, JobState.PAUSED)
 
-    async def cancel(self, tenant: TenantId, job: JobId) -> Progress:
+    async def cancel(self, tenant: TenantId, job: JobId) -> JobProgress:
         """What was done stays done."""
         return await self._want(tenant, job, JobState.CANCELLED)
 
-    async def resume(self, tenant: TenantId, job: JobId) -> Progress:
+    async def resume(self, tenant: TenantId, job: JobId) -> JobProgress:
         progress = await self._want(tenant, job, JobState.RUNNING)
         done = await self._store.done(tenant, job)
-        at_ms = rules.first_look_ms(progress.job, self._clock.now_ms())
-        await self._due.enqueue(Due(tenant, job, at_ms, len(done)))
-        self._publish(progress.job, rules.missing(progress.job, done))
+        at_ms = rules.first_check_ms(progress.job, self._clock.now_ms())
+        await self._due.enqueue(DueJob(tenant, job, at_ms, len(done)))
+        self._publish(progress.job, rules.missing_chunks(progress.job, done))
         return progress
 
     def _publish(self, job: Job, chunks: Sequence[int]) -> None:
         """What has yet to start is published when it is due."""
         if job.starts_ms <= self._clock.now_ms():
-            self._chunks.publish(refs(job, chunks))
+            self._chunks.publish(chunk_refs(job, chunks))
 
-    async def _want(self, tenant: TenantId, job: JobId, state: JobState) -> Progress:
+    async def _want(self, tenant: TenantId, job: JobId, state: JobState) -> JobProgress:
         async def step() -> None:
             found = await self._find(tenant, job)
             done = await self._store.done(tenant, job)
-            if rules.wanted(found, state, done) and not await self._store.change(
+            if rules.apply_request(found, state, done) and not await self._store.change(
                 found, state, self._clock.now_ms()
             ):
-                raise TidingsError(Code.CHANGED_MEANWHILE, "Somebody else changed the job just now.")
+                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the job just now.")
 
-        await on_what_is_there(step)
+        await retry_on_conflict(step)
         return await self.progress(tenant, job)
 
     async def _find(self, tenant: TenantId, job: JobId) -> Job:
@@ -102,5 +102,5 @@ def _unknown() -> TidingsError:
     return TidingsError(Code.JOB_NOT_FOUND, "There is no such job.")
 
 
-def refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
+def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
     return [ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk) for chunk in chunks]

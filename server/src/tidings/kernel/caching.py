@@ -12,11 +12,11 @@ from typing import Any
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.sharing import Shared
+from tidings.kernel.sharing import SingleFlight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
+class CachePolicy:
     """An answer is at most `fresh_s` old; while the source fails, at most `outage_s`, asked again each `retry_s`."""
 
     fresh_s: float
@@ -27,22 +27,24 @@ class Keep:
 
 
 @dataclass(slots=True)
-class _Kept[V]:
+class _CacheEntry[V]:
     value: V
-    looked_at: float
+    checked_at: float
     fresh_until: float
 
 
 class Cache[K, V]:
     """Belongs to the event loop that it is used in. `load` gives None for what is not there."""
 
-    def __init__(self, load: Callable[[K], Coroutine[Any, Any, V | None]], clock: Clock, keep: Keep) -> None:
+    def __init__(
+        self, load: Callable[[K], Coroutine[Any, Any, V | None]], clock: Clock, policy: CachePolicy
+    ) -> None:
         self._load = load
         self._clock = clock
-        self._keep = keep
-        self._present: OrderedDict[K, _Kept[V]] = OrderedDict()
+        self._policy = policy
+        self._present: OrderedDict[K, _CacheEntry[V]] = OrderedDict()
         self._absent: OrderedDict[K, float] = OrderedDict()
-        self._loads: Shared[K, V | None] = Shared()
+        self._loads: SingleFlight[K, V | None] = SingleFlight()
 
     async def get(self, key: K) -> V | None:
         """Raises what the source raises, if nothing is at hand that may still be used."""
@@ -54,34 +56,34 @@ class Cache[K, V]:
         if now < self._absent.get(key, 0.0):
             return None
         try:
-            return await self._loads(key, partial(self._look, key))
+            return await self._loads(key, partial(self._refresh, key))
         except TidingsError as error:
             if kept is None or not error.retryable or not self._outlasts(kept):
                 raise
             return kept.value
 
-    def forget(self, key: K) -> None:
+    def evict(self, key: K) -> None:
         """For who has just changed it. A load that is under way may still bring the old; its age is bounded too."""
         self._present.pop(key, None)
         self._absent.pop(key, None)
 
-    def _outlasts(self, kept: _Kept[V]) -> bool:
+    def _outlasts(self, kept: _CacheEntry[V]) -> bool:
         now = self._clock.monotonic()
-        kept.fresh_until = min(now + self._keep.retry_s, kept.looked_at + self._keep.outage_s)
+        kept.fresh_until = min(now + self._policy.retry_s, kept.checked_at + self._policy.outage_s)
         return now < kept.fresh_until
 
-    async def _look(self, key: K) -> V | None:
+    async def _refresh(self, key: K) -> V | None:
         looked_at = self._clock.monotonic()
         value = await self._load(key)
-        self.forget(key)
+        self.evict(key)
         # counted from before the read: what was changed since may not be in it
-        fresh_until = looked_at + self._keep.fresh_s
+        fresh_until = looked_at + self._policy.fresh_s
         if value is None:
             self._absent[key] = fresh_until
-            _shorten(self._absent, self._keep.absent_count)
+            _shorten(self._absent, self._policy.absent_count)
         else:
-            self._present[key] = _Kept(value, looked_at, fresh_until)
-            _shorten(self._present, self._keep.count)
+            self._present[key] = _CacheEntry(value, looked_at, fresh_until)
+            _shorten(self._present, self._policy.count)
         return value
 
 

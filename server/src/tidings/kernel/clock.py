@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Protocol
 
 _HOUR_MS = 3_600_000
-_SPELLED_CHARS = len("2026-11-15T02:11:21.957Z")
+_FORMATTED_CHARS = len("2026-11-15T02:11:21.957Z")
 
 
 class Clock(Protocol):
@@ -54,15 +54,15 @@ class OffsetClock:
         return time.monotonic()
 
 
-def time_text(at_ms: int) -> str:
+def format_ms(at_ms: int) -> str:
     """As rows have it: 2026-11-15T02:11:21.957Z"""
     hour, ms = divmod(at_ms, _HOUR_MS)
     minute, ms = divmod(ms, 60_000)
     return f"{_hour_text(hour)}:{minute:02}:{ms // 1000:02}.{ms % 1000:03}Z"
 
 
-def time_ms(text: str) -> int:
-    if len(text) != _SPELLED_CHARS or text[-1] != "Z":
+def parse_ms(text: str) -> int:
+    if len(text) != _FORMATTED_CHARS or text[-1] != "Z":
         return round(datetime.fromisoformat(text).timestamp() * 1000)
     return _hour_ms(text[:13]) + int(text[14:16]) * 60_000 + int(text[17:19]) * 1000 + int(text[20:23])
 

@@ -6,13 +6,13 @@ msgspec tells of a text that is not UTF-8 by another exception than of everythin
 from collections.abc import Callable
 
 
-def decoding[T](decode: Callable[[bytes], T], told_by: type[Exception]) -> Callable[[bytes], T]:
-    """A decoder that raises `told_by` for a text that is none, as for all else that it can't read."""
+def wrap_decoder[T](decode: Callable[[bytes], T], error_type: type[Exception]) -> Callable[[bytes], T]:
+    """A decoder that raises `error_type` for a text that is none, as for all else that it can't read."""
 
     def read(payload: bytes) -> T:
         try:
             return decode(payload)
         except UnicodeDecodeError as error:
-            raise told_by(str(error)) from error
+            raise error_type(str(error)) from error
 
     return read

@@ -9,5 +9,5 @@ from collections.abc import Callable
 type Epoch = Callable[[], int]
 
 
-def first_epoch() -> int:
+def initial_epoch() -> int:
     return 0

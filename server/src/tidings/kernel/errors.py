@@ -16,7 +16,7 @@ class Code(StrEnum):
     ENGINE_NOT_SUPPORTED = "engine_not_supported"
     ENGINE_FETCH_FAILED = "engine_fetch_failed"
     ENGINE_PORT_TAKEN = "engine_port_taken"
-    ENGINE_MEMORY_SHORT = "engine_memory_short"
+    ENGINE_OUT_OF_MEMORY = "engine_memory_short"
     ENGINE_DIED = "engine_died"
     ENGINE_NOT_READY = "engine_not_ready"
     ENGINE_UNREACHABLE = "engine_unreachable"
@@ -24,7 +24,7 @@ class Code(StrEnum):
     TABLES_DRIFT = "tables_drift"
     TABLES_DESTRUCTIVE = "tables_destructive"
     TABLES_FAILED = "tables_failed"
-    EPOCH_OVER = "epoch_over"
+    EPOCH_STALE = "epoch_over"
     STILL_RUNNING = "still_running"
     CREDENTIAL_INVALID = "credential_invalid"
     CREDENTIAL_EXPIRED = "credential_expired"
@@ -35,15 +35,15 @@ class Code(StrEnum):
     PHONE_LOGIN_OFF = "phone_login_off"
     CHAT_NOT_FOUND = "chat_not_found"
     CHAT_FULL = "chat_full"
-    STAYS_USED_UP = "stays_used_up"
+    REJOIN_LIMIT_REACHED = "stays_used_up"
     REQUEST_INVALID = "request_invalid"
     REQUEST_TOO_LARGE = "request_too_large"
     REQUEST_TOO_SLOW = "request_too_slow"
     HEADERS_TOO_LARGE = "headers_too_large"
-    ROUTE_UNKNOWN = "route_unknown"
+    ENDPOINT_NOT_FOUND = "route_unknown"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     CURSOR_INVALID = "cursor_invalid"
-    REQUEST_UNKNOWN = "request_unknown"
+    UNKNOWN_REQUEST = "request_unknown"
     NOT_A_MEMBER = "not_a_member"
     FORBIDDEN = "forbidden"
     BLOCKED = "blocked"
@@ -51,15 +51,15 @@ class Code(StrEnum):
     CONTENT_TOO_LARGE = "content_too_large"
     MESSAGE_NOT_FOUND = "message_not_found"
     INBOX_NOT_FOUND = "inbox_not_found"
-    NOTICE_NOT_FOUND = "notice_not_found"
+    NOTIFICATION_NOT_FOUND = "notice_not_found"
     JOB_NOT_FOUND = "job_not_found"
     SEGMENT_NOT_FOUND = "segment_not_found"
-    NOTHING_TO_CHANGE = "nothing_to_change"
-    KEY_CONFLICT = "key_conflict"
-    AFTER_ABOVE_HEAD = "after_above_head"
-    CATCH_UP_FIRST = "catch_up_first"
-    CHANGED_MEANWHILE = "changed_meanwhile"
-    CONTENT_UNREADABLE = "content_unreadable"
+    NO_CHANGE = "nothing_to_change"
+    IDEMPOTENCY_CONFLICT = "key_conflict"
+    POSITION_AHEAD = "after_above_head"
+    POSITION_TOO_OLD = "catch_up_first"
+    WRITE_CONFLICT = "changed_meanwhile"
+    DECRYPTION_FAILED = "content_unreadable"
     KEYS_UNAVAILABLE = "keys_unavailable"
     OUTCOME_UNKNOWN = "outcome_unknown"
     OVERLOADED = "overloaded"
@@ -76,7 +76,7 @@ _RETRYABLE = frozenset(
         Code.ENGINE_NOT_READY,
         Code.ENGINE_UNREACHABLE,
         Code.ENGINES_BUSY,
-        Code.CHANGED_MEANWHILE,
+        Code.WRITE_CONFLICT,
         Code.KEYS_UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,

@@ -8,11 +8,11 @@ missing then was lost, and publishing the event again can help; before that, it 
 from typing import NamedTuple
 
 
-class ConsumersAwayError(Exception):
+class ConsumersUnavailableError(Exception):
     """The brokers did not say how far the consumers are: asking again later can help."""
 
 
-class Reached(NamedTuple):
+class PartitionProgress(NamedTuple):
     """The end of a partition's log, and the offset up to which its consumers have handled it."""
 
     partition: int
@@ -20,18 +20,18 @@ class Reached(NamedTuple):
     committed: int
 
 
-class Fence(NamedTuple):
+class OffsetFence(NamedTuple):
     """An offset above everything that was published to the partition when the fence was noted."""
 
     partition: int
     offset: int
 
 
-def fence_at(reached: Reached) -> Fence:
-    return Fence(reached.partition, reached.end)
+def fence_at(reached: PartitionProgress) -> OffsetFence:
+    return OffsetFence(reached.partition, reached.end)
 
 
-def explained_by_lag(fence: Fence, reached: Reached) -> bool:
+def is_explained_by_lag(fence: OffsetFence, reached: PartitionProgress) -> bool:
     """Tell whether the event may still lie in the log, unhandled, below the fence.
 
     A log that ends below its fence was lost and created again: it explains nothing. Nor does another partition.

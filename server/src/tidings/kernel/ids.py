@@ -20,7 +20,7 @@ USER_ID: Final = r'^(?:\.{0,2}[!"$-)+,0-~-]|\.{3})[!"$-).0-~+,-]*$'
 Printable ASCII without `#`, `*` (parts of keys) and `/`, and neither `.` nor `..`: an id is a segment of a URL's path,
 and clients remove dot segments. Written without look-ahead, because not every regular-expression engine has it.
 """
-USER_ID_WORDS: Final = (
+USER_ID_DESCRIPTION: Final = (
     f"1 to {USER_ID_CHARS} printable ASCII characters: no blanks, none of `#`, `*`, `/`, and not `.` or `..`"
 )
 _USER_ID = re.compile(USER_ID)
@@ -48,7 +48,7 @@ def is_user_id(text: str) -> bool:
     return len(text) <= USER_ID_CHARS and _USER_ID.fullmatch(text) is not None
 
 
-def hash_of(name: str) -> int:
+def stable_hash(name: str) -> int:
     """32 bits, the same in every process and release: rows are found by it."""
     return int.from_bytes(blake2b(name.encode(), digest_size=4).digest())
 
@@ -85,6 +85,6 @@ def ulid_ms(ulid: str) -> int:
     return at_ms
 
 
-def first_ulid(at_ms: int) -> str:
+def min_ulid(at_ms: int) -> str:
     """The lowest that can be made in this millisecond: all that were made before it sort below."""
     return encode_ulid(at_ms, 0)

@@ -13,7 +13,7 @@ LOCAL: Final = "http://localhost:*,http://127.0.0.1:*"
 
 
 @dataclass(frozen=True, slots=True)
-class Origins:
+class AllowedOrigins:
     exact: frozenset[str] = frozenset()
     any_port: frozenset[str] = frozenset()
 
@@ -43,4 +43,4 @@ class Origins:
         return host in self.any_port and port.isascii() and port.isdecimal()
 
 
-NO_ORIGINS: Final = Origins()
+NO_ORIGINS: Final = AllowedOrigins()

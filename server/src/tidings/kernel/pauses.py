@@ -3,15 +3,15 @@
 from typing import Protocol
 
 
-class Pauses(Protocol):
-    async def at(self, step: str, /) -> None:
+class Failpoints(Protocol):
+    async def hit(self, name: str, /) -> None:
         """Goes on when it may. Steps are named after what has just been done."""
         ...
 
 
-class NoPauses:
-    async def at(self, step: str, /) -> None:
+class NoFailpoints:
+    async def hit(self, name: str, /) -> None:
         """Goes on at once."""
 
 
-NO_PAUSES = NoPauses()
+NO_PAUSES = NoFailpoints()

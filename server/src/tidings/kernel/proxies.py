@@ -3,10 +3,10 @@
 import logging
 from ipaddress import ip_address
 
-_log = logging.getLogger(__name__)
+_proxy_log = logging.getLogger(__name__)
 
 
-class UnnamedProxy:
+class UntrustedProxyDetector:
     """Warn once about a forwarding header from a private address while no proxy is trusted.
 
     Without trust in the proxy, the limits by address hold for all clients together.
@@ -16,12 +16,12 @@ class UnnamedProxy:
         self._setting = setting
         self.has_warned = False
 
-    def forwarded(self, peer: str) -> None:
+    def on_forwarded(self, peer: str) -> None:
         """Report that `peer` sent a forwarding header. A public peer is a client that wrote the header itself."""
         if self.has_warned or not _is_private(peer):
             return
         self.has_warned = True
-        _log.warning(
+        _proxy_log.warning(
             "%s forwards requests, and %s is not set: all clients behind it share its address and the limits of "
             "that address; name its network there, or set `none` if clients connect directly",
             peer,

@@ -8,7 +8,7 @@ from enum import StrEnum
 _PAUSE_FIRST_S = 0.05
 
 
-class Verdict(StrEnum):
+class ChangeKind(StrEnum):
     CREATE = "create"
     CHANGE = "change"
     UNCHANGED = "unchanged"
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown extra"
 
 
-class Tone(StrEnum):
+class Severity(StrEnum):
     GOOD = "good"
     CHANGE = "change"
     BAD = "bad"
@@ -24,33 +24,33 @@ class Tone(StrEnum):
     PLAIN = "plain"
 
 
-TONES = {
-    Verdict.CREATE: Tone.GOOD,
-    Verdict.CHANGE: Tone.CHANGE,
-    Verdict.UNCHANGED: Tone.QUIET,
-    Verdict.REFUSED: Tone.BAD,
-    Verdict.UNKNOWN: Tone.QUIET,
+SEVERITY_STYLES = {
+    ChangeKind.CREATE: Severity.GOOD,
+    ChangeKind.CHANGE: Severity.CHANGE,
+    ChangeKind.UNCHANGED: Severity.QUIET,
+    ChangeKind.REFUSED: Severity.BAD,
+    ChangeKind.UNKNOWN: Severity.QUIET,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlanLine:
     """Of a plan, for a person."""
 
     text: str
-    tone: Tone = Tone.PLAIN
+    tone: Severity = Severity.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressEvent:
     """What is being done to what, for a person who watches. The last one is `done`."""
 
     name: str
-    doing: str
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PollPolicy:
     """How long to wait for an engine that works (`timeout_s`) and for one that says it is done (`effect_s`)."""
 
     timeout_s: float
@@ -59,7 +59,7 @@ class Pace:
     now: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
 
-    def beats(self, for_s: float) -> Iterator[None]:
+    def attempts(self, for_s: float) -> Iterator[None]:
         deadline = self.now() + for_s
         pause_s = _PAUSE_FIRST_S
         yield

@@ -16,7 +16,7 @@ FIELDS = "security"
 
 _log = logging.getLogger(LOGGER)
 
-PLACE: ContextVar[str] = ContextVar("place", default="")
+ADDRESS: ContextVar[str] = ContextVar("place", default="")
 """The address of the request that is being served; an edge sets it."""
 
 OPERATOR: ContextVar[str] = ContextVar("operator", default="")
@@ -28,8 +28,8 @@ _MAX_WINDOWS = 10_000
 
 
 class SecurityEventKind(StrEnum):
-    CREDENTIAL_REFUSED = "credential_refused"
-    ROW_REFUSED = "row_refused"
+    CREDENTIAL_REJECTED = "credential_refused"
+    ROW_REJECTED = "row_refused"
     """A stored credential whose MAC does not verify."""
     CODE_EXHAUSTED = "code_exhausted"
     """A one-time code was tried that has no tries left, has expired, was used, or never was."""
@@ -47,8 +47,8 @@ class SecurityEventKind(StrEnum):
 
 BOUNDED = frozenset(
     {
-        SecurityEventKind.CREDENTIAL_REFUSED,
-        SecurityEventKind.ROW_REFUSED,
+        SecurityEventKind.CREDENTIAL_REJECTED,
+        SecurityEventKind.ROW_REJECTED,
         SecurityEventKind.CODE_EXHAUSTED,
     }
 )
@@ -65,7 +65,7 @@ class SecurityEvent:
     subject: str = ""
     """The id of the key, session, challenge or row that it is about."""
     reason: str = ""
-    place: str = ""
+    address: str = ""
     """The address that the request came from."""
     operator: str = ""
     omitted: int = 0
@@ -88,7 +88,7 @@ class _Sampling:
 
     def admit(self, event: SecurityEvent) -> int | None:
         """Return how many were omitted before this event; None if it is to be omitted too."""
-        key, now = (event.kind.value, event.tenant, event.place), monotonic()
+        key, now = (event.kind.value, event.tenant, event.address), monotonic()
         with self._lock:
             window = self._windows.get(key)
             omitted = 0
@@ -108,7 +108,7 @@ class _Sampling:
 _sampling = _Sampling()
 
 
-def record(
+def record_security_event(
     kind: SecurityEventKind,
     *,
     tenant: str = "",
@@ -123,7 +123,7 @@ def record(
         user=user,
         subject=subject,
         reason=reason,
-        place=PLACE.get(),
+        address=ADDRESS.get(),
         operator=OPERATOR.get(),
     )
     omitted = _sampling.admit(event) if kind in BOUNDED else 0

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 
-class Shared[K, T]:
+class SingleFlight[K, T]:
     """Those who ask for the same thing at the same time share one answer; one who is cancelled stops it for nobody."""
 
     def __init__(self) -> None:
@@ -23,13 +23,13 @@ class Shared[K, T]:
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(work())
-            task.add_done_callback(partial(self._forget, key))
+            task.add_done_callback(partial(self._drop, key))
         return task
 
     def __contains__(self, key: K) -> bool:
         return key in self._running
 
-    def _forget(self, key: K, task: asyncio.Task[T]) -> None:
+    def _drop(self, key: K, task: asyncio.Task[T]) -> None:
         del self._running[key]
         if not task.cancelled():
             task.exception()  # looked at, because all who waited may have been cancelled

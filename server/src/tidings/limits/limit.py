@@ -8,20 +8,20 @@ from typing import NamedTuple
 from tidings.kernel.clock import Clock
 from tidings.limits import rules
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import Ask, Kind, Policy, Verdict
-from tidings.limits.ports import Buckets, BucketsAwayError
-from tidings.limits.rules import Taking
+from tidings.limits.model import LimitKind, LimitPolicy, LimitVerdict, TokenRequest
+from tidings.limits.ports import Buckets, LimiterUnavailableError
+from tidings.limits.rules import TakeResult
 
 _log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 """After a failure: how long nobody asks the shared buckets. Then one asker tries, the others don't wait for him."""
 MAX_NOTED = 10_000
-_NOTHING: Mapping[Kind, Policy] = {}
+_NOTHING: Mapping[LimitKind, LimitPolicy] = {}
 
 
 @dataclass(slots=True)
-class Counts:
+class LimiterStats:
     """For whoever exports them."""
 
     allowed: int = 0
@@ -33,18 +33,18 @@ class Counts:
 class _Empty(NamedTuple):
     """A bucket that refused, and until when it will."""
 
-    verdict: Verdict
+    verdict: LimitVerdict
     until: float
 
 
-class Limiter:
+class RateLimiter:
     """Never fails and never makes anybody wait longer than the shared buckets' own deadline."""
 
     def __init__(
         self,
         shared: Buckets,
         local: LocalBuckets,
-        policies: Mapping[Kind, Policy],
+        policies: Mapping[LimitKind, LimitPolicy],
         clock: Clock,
         *,
         retry_s: float = RETRY_S,
@@ -54,15 +54,17 @@ class Limiter:
         self._policies = policies
         self._clock = clock
         self._retry_s = retry_s
-        self._ask_again_at = 0.0
-        self._empty: dict[Ask, _Empty] = {}
-        self.counts = Counts()
+        self._retry_redis_at = 0.0
+        self._empty: dict[TokenRequest, _Empty] = {}
+        self.counts = LimiterStats()
         self.trouble = ""
         """Why this process counts for itself; empty while it does not."""
 
-    async def take(self, asks: Sequence[Ask], instead: Mapping[Kind, Policy] = _NOTHING) -> Verdict:
+    async def take(
+        self, asks: Sequence[TokenRequest], instead: Mapping[LimitKind, LimitPolicy] = _NOTHING
+    ) -> LimitVerdict:
         """From all buckets, or from none. `instead`: what a tenant has in place of the installation's policies."""
-        if len(asks) == 1 and (noted := self.turned_away(asks[0])):
+        if len(asks) == 1 and (noted := self.is_blocked(asks[0])):
             return noted
         _check(asks)
         policies = [instead.get(ask.kind) or self._policies[ask.kind] for ask in asks]
@@ -72,7 +74,7 @@ class Limiter:
         self.counts.local += verdict.is_local
         return verdict
 
-    def turned_away(self, ask: Ask) -> Verdict | None:
+    def is_blocked(self, ask: TokenRequest) -> LimitVerdict | None:
         """The last answer, while asking again would be in vain: who floods us does not flood the buckets."""
         noted = self._empty.get(ask)
         if noted is None:
@@ -83,26 +85,30 @@ class Limiter:
         self.counts.refused += 1
         return noted.verdict
 
-    async def _take(self, asks: Sequence[Ask], policies: Sequence[Policy]) -> Verdict:
+    async def _take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy]) -> LimitVerdict:
         if self._may_ask():
             try:
                 taking = await self._shared.take(asks, policies)
-            except BucketsAwayError as error:
-                self._went(str(error))
+            except LimiterUnavailableError as error:
+                self._on_unavailable(str(error))
             else:
-                self._came_back()
-                verdict = rules.verdict(policies, asks, taking, is_local=False)
+                self._on_available()
+                verdict = rules.to_verdict(policies, asks, taking, is_local=False)
                 self._note(asks, policies, taking, verdict)
                 return verdict
         taking = await self._local.take(asks, policies)
-        return rules.verdict(policies, asks, taking, is_local=True)
+        return rules.to_verdict(policies, asks, taking, is_local=True)
 
     def _note(
-        self, asks: Sequence[Ask], policies: Sequence[Policy], taking: Taking, verdict: Verdict
+        self,
+        asks: Sequence[TokenRequest],
+        policies: Sequence[LimitPolicy],
+        taking: TakeResult,
+        verdict: LimitVerdict,
     ) -> None:
         if taking.is_allowed or len(asks) != 1:
             return
-        wait_s = rules.until_allowed_s(policies[0], asks[0], taking.levels[0])
+        wait_s = rules.wait_until_allowed_s(policies[0], asks[0], taking.levels[0])
         self._empty[asks[0]] = _Empty(verdict, self._clock.monotonic() + wait_s)
         if len(self._empty) > MAX_NOTED:
             self._empty.pop(next(iter(self._empty)))
@@ -112,25 +118,25 @@ class Limiter:
         if not self.trouble:
             return True
         now = self._clock.monotonic()
-        if now < self._ask_again_at:
+        if now < self._retry_redis_at:
             return False
-        self._ask_again_at = now + self._retry_s
+        self._retry_redis_at = now + self._retry_s
         return True
 
-    def _went(self, reason: str) -> None:
+    def _on_unavailable(self, reason: str) -> None:
         if not self.trouble:
             _log.warning("rate limits: this process counts for itself: %s", reason)
         self.trouble = reason
-        self._ask_again_at = self._clock.monotonic() + self._retry_s
+        self._retry_redis_at = self._clock.monotonic() + self._retry_s
 
-    def _came_back(self) -> None:
+    def _on_available(self) -> None:
         """An answer that was on its way when another failed counts too: the buckets are there."""
         if self.trouble:
             _log.warning("rate limits: shared again, after: %s", self.trouble)
             self.trouble = ""
 
 
-def _check(asks: Sequence[Ask]) -> None:
+def _check(asks: Sequence[TokenRequest]) -> None:
     if len({ask.tenant for ask in asks}) != 1 or len({(ask.kind, ask.name) for ask in asks}) != len(asks):
         raise ValueError(f"a take asks different buckets of one tenant: {asks}")
     if any(ask.tokens < 1 for ask in asks):

@@ -10,7 +10,7 @@ NO_TENANT = TenantId("_system")
 """For an address of which nobody knows yet for whom it asks."""
 
 
-class Kind(StrEnum):
+class LimitKind(StrEnum):
     """What a bucket counts by. There is a policy for each."""
 
     TENANT = "tenant"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
     """Phone numbers that a user looks up."""
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class LimitPolicy(Struct, frozen=True, kw_only=True):
     """`count` in each `period_s` for good, and `burst` at once after a quiet time.
 
     Counted in whole units, of which a token has `period_s` times a million: one unit comes back with each
@@ -62,23 +62,23 @@ class Policy(Struct, frozen=True, kw_only=True):
         return self.burst * self.token
 
 
-class Ask(Struct, frozen=True):
+class TokenRequest(Struct, frozen=True):
     """`tokens` from the bucket of `name`. More than the bucket ever holds means all that it holds.
 
     The asks of one `take` are of one tenant; those of `NO_TENANT` also of one name.
     """
 
-    kind: Kind
+    kind: LimitKind
     tenant: TenantId
     name: str = ""
     tokens: int = 1
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class LimitVerdict(Struct, frozen=True, kw_only=True):
     """Of the bucket that matters most: the one that refuses, or is the nearest to it."""
 
     is_allowed: bool
-    kind: Kind
+    kind: LimitKind
     limit: int
     """How many it holds when it is full."""
     remaining: int

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidings.limits.model import Ask, Policy
-from tidings.limits.rules import Taking
+from tidings.limits.model import LimitPolicy, TokenRequest
+from tidings.limits.rules import TakeResult
 
 
-class BucketsAwayError(Exception):
+class LimiterUnavailableError(Exception):
     """They did not answer, or not in time. The tokens may have been taken."""
 
 
@@ -23,6 +23,6 @@ class NameKey(Protocol):
 class Buckets(Protocol):
     """Atomic: from all that are asked, or from none."""
 
-    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
-        """Raises `BucketsAwayError`."""
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
+        """Raises `LimiterUnavailableError`."""
         ...

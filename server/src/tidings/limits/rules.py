@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from tidings.limits.model import Ask, Policy, Verdict
+from tidings.limits.model import LimitPolicy, LimitVerdict, TokenRequest
 
 _SECOND_US = 1_000_000
 _LONGEST_PERIOD_S = 3_600
@@ -15,14 +15,14 @@ _SITE_BITS = 80
 _MAX_NAME_CHARS = 64
 
 
-class Bucket(NamedTuple):
+class BucketState(NamedTuple):
     """As it was left. One that nobody has touched is full."""
 
     level: int
     at_us: int
 
 
-def level_at(bucket: Bucket | None, policy: Policy, now_us: int) -> int:
+def level_at(bucket: BucketState | None, policy: LimitPolicy, now_us: int) -> int:
     """What is in it now. A clock that was set back brings nothing, and is believed from then on."""
     if bucket is None:
         return policy.capacity
@@ -30,18 +30,18 @@ def level_at(bucket: Bucket | None, policy: Policy, now_us: int) -> int:
     return min(policy.capacity, bucket.level + refill)
 
 
-def price(policy: Policy, tokens: int) -> int:
+def token_cost(policy: LimitPolicy, tokens: int) -> int:
     return min(tokens, policy.burst) * policy.token
 
 
-def policy_of(per_s: float, burst: int) -> Policy:
+def policy_for(per_s: float, burst: int) -> LimitPolicy:
     """The nearest that can be counted in whole units; slower than one an hour is one an hour."""
     rate = Fraction(per_s).limit_denominator(_LONGEST_PERIOD_S)
     rate = max(rate, Fraction(1, _LONGEST_PERIOD_S))
-    return Policy(count=rate.numerator, period_s=rate.denominator, burst=burst)
+    return LimitPolicy(count=rate.numerator, period_s=rate.denominator, burst=burst)
 
 
-class Taking(NamedTuple):
+class TakeResult(NamedTuple):
     """`levels` after it; if it was not allowed nothing was taken anywhere."""
 
     is_allowed: bool
@@ -49,27 +49,35 @@ class Taking(NamedTuple):
 
 
 def take(
-    buckets: Sequence[Bucket | None], policies: Sequence[Policy], asks: Sequence[Ask], now_us: int
-) -> Taking:
+    buckets: Sequence[BucketState | None],
+    policies: Sequence[LimitPolicy],
+    asks: Sequence[TokenRequest],
+    now_us: int,
+) -> TakeResult:
     levels = [level_at(bucket, policy, now_us) for bucket, policy in zip(buckets, policies, strict=True)]
-    prices = [price(policy, ask.tokens) for policy, ask in zip(policies, asks, strict=True)]
+    prices = [token_cost(policy, ask.tokens) for policy, ask in zip(policies, asks, strict=True)]
     left = [level - price for level, price in zip(levels, prices, strict=True)]
     is_allowed = min(left) >= 0
-    return Taking(is_allowed, tuple(left if is_allowed else levels))
+    return TakeResult(is_allowed, tuple(left if is_allowed else levels))
 
 
-def verdict(policies: Sequence[Policy], asks: Sequence[Ask], taking: Taking, *, is_local: bool) -> Verdict:
+def to_verdict(
+    policies: Sequence[LimitPolicy], asks: Sequence[TokenRequest], taking: TakeResult, *, is_local: bool
+) -> LimitVerdict:
     told = [
-        _told(*each, taking.is_allowed, is_local) for each in zip(policies, asks, taking.levels, strict=True)
+        _retry_after(*each, is_allowed=taking.is_allowed, is_local=is_local)
+        for each in zip(policies, asks, taking.levels, strict=True)
     ]
     if taking.is_allowed:
         return min(told, key=lambda each: each.remaining)
     return max(told, key=lambda each: each.retry_after_s)
 
 
-def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool) -> Verdict:  # noqa: FBT001 - called once, above
-    short = 0 if is_allowed else price(policy, ask.tokens) - level
-    return Verdict(
+def _retry_after(
+    policy: LimitPolicy, ask: TokenRequest, level: int, *, is_allowed: bool, is_local: bool
+) -> LimitVerdict:
+    short = 0 if is_allowed else token_cost(policy, ask.tokens) - level
+    return LimitVerdict(
         is_allowed=is_allowed,
         kind=ask.kind,
         limit=policy.burst,
@@ -81,18 +89,18 @@ def _told(policy: Policy, ask: Ask, level: int, is_allowed: bool, is_local: bool
     )
 
 
-def until_allowed_s(policy: Policy, ask: Ask, level: int) -> float:
+def wait_until_allowed_s(policy: LimitPolicy, ask: TokenRequest, level: int) -> float:
     """Nobody is let in earlier, whatever the others do: they only take."""
-    return max(0, price(policy, ask.tokens) - level) / (policy.count * _SECOND_US)
+    return max(0, token_cost(policy, ask.tokens) - level) / (policy.count * _SECOND_US)
 
 
-def _seconds(units: int, policy: Policy) -> int:
+def _seconds(units: int, policy: LimitPolicy) -> int:
     """Until so many units are there, in whole seconds: never too early."""
     return -(-units // (policy.count * _SECOND_US))
 
 
 @lru_cache(maxsize=10_000)
-def place_of(address: str) -> str:
+def address_key(address: str) -> str:
     """Whom an address stands for. With IPv6 one subscriber has a whole /64, and may come from any address in it."""
     try:
         place = ip_address(address)
@@ -106,7 +114,7 @@ def place_of(address: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def network_of(address: str) -> str | None:
+def network_key(address: str) -> str | None:
     """Return the /48 of an IPv6 address: providers assign one site up to 65,536 networks of /64. None for IPv4."""
     try:
         place = ip_address(address)

@@ -8,10 +8,10 @@ from typing import cast
 
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import NO_TENANT, Ask, Policy
-from tidings.limits.ports import BucketsAwayError, NameKey
-from tidings.limits.rules import Taking, price
-from tidings.platform.redis.client import Redis
+from tidings.limits.model import NO_TENANT, LimitPolicy, TokenRequest
+from tidings.limits.ports import LimiterUnavailableError, NameKey
+from tidings.limits.rules import TakeResult, token_cost
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.script import Script
@@ -30,27 +30,27 @@ class RedisBuckets:
     append-only file shows them.
     """
 
-    def __init__(self, redis: Redis, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
         self._redis = redis
         self._names = names
         self._timeout_s = timeout_s
 
-    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
         try:
             keys = await self.keys(asks, policies)
         except TidingsError as error:
-            raise BucketsAwayError(str(error)) from error
+            raise LimiterUnavailableError(str(error)) from error
         args = [
             number for ask, policy in zip(asks, policies, strict=True) for number in _numbers(ask, policy)
         ]
         try:
             reply = await self._redis.run(_BY_COUNT[len(keys)], keys, *args, timeout_s=self._timeout_s)
         except RedisError as error:
-            raise BucketsAwayError(str(error)) from error
+            raise LimiterUnavailableError(str(error)) from error
         is_allowed, *levels = cast("list[int]", reply)
-        return Taking(bool(is_allowed), tuple(levels))
+        return TakeResult(bool(is_allowed), tuple(levels))
 
-    async def keys(self, asks: Sequence[Ask], policies: Sequence[Policy]) -> list[Key]:
+    async def keys(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy]) -> list[Key]:
         """The buckets of a tenant share a slot. Addresses without a tenant need not, so they are spread.
 
         The period is in the key because the units of a level depend on it.
@@ -58,16 +58,16 @@ class RedisBuckets:
         secret = await self._names.read()
         return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
 
-    def _key(self, ask: Ask, policy: Policy, secret: bytes) -> Key:
+    def _key(self, ask: TokenRequest, policy: LimitPolicy, secret: bytes) -> Key:
         name = _hashed(ask.name, secret) if ask.name else "-"
         owner = name if ask.tenant == NO_TENANT else _TOGETHER
         return self._redis.keys.key(ask.tenant, owner, "limit", ask.kind, name, str(policy.period_s))
 
 
-class RedisPlaces:
+class RedisKnownAddresses:
     """Names that were seen in the last 30 days. Without Redis none is known, and nothing is recorded."""
 
-    def __init__(self, redis: Redis, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
         self._redis = redis
         self._names = names
         self._timeout_s = timeout_s
@@ -92,5 +92,5 @@ def _hashed(name: str, secret: bytes) -> str:
     return blake2b(name.encode(), key=secret, digest_size=16).hexdigest()
 
 
-def _numbers(ask: Ask, policy: Policy) -> tuple[int, int, int]:
-    return policy.capacity, policy.count, price(policy, ask.tokens)
+def _numbers(ask: TokenRequest, policy: LimitPolicy) -> tuple[int, int, int]:
+    return policy.capacity, policy.count, token_cost(policy, ask.tokens)

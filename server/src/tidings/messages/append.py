@@ -6,81 +6,83 @@ Lanes are bounded by number and by what they hold together. The longest idle are
 from collections import OrderedDict
 
 from tidings.kernel.ids import ChatKey
-from tidings.messages.lane import Lane, World
-from tidings.messages.model import Appended, Begun, Beside, BesideAt, Draft, Entry, Proposal
+from tidings.messages.lane import AppendDeps, AppendQueue
+from tidings.messages.model import Appended, Draft, Entry, LogCreated, Proposal, SideWrites, SideWritesFactory
 from tidings.messages.past import PastKeys
-from tidings.messages.ports import COMMITTED, Occupied
-from tidings.messages.rules import place
+from tidings.messages.ports import COMMITTED, PositionTaken
+from tidings.messages.rules import make_entry
 
-LANES_KEPT = 50_000
-WEIGHT_KEPT = 400_000
+MAX_IDLE_QUEUES = 50_000
+MAX_CACHED_WEIGHT = 400_000
 """Keys and standings of all lanes together, some 300 bytes each."""
 
 
-class Appends[S]:
-    def __init__(self, world: World[S], lanes_kept: int = LANES_KEPT, weight_kept: int = WEIGHT_KEPT) -> None:
-        self._world = world
-        self._past = PastKeys(world.log, world.clock)
+class Appender[S]:
+    def __init__(
+        self, deps: AppendDeps[S], lanes_kept: int = MAX_IDLE_QUEUES, weight_kept: int = MAX_CACHED_WEIGHT
+    ) -> None:
+        self._deps = deps
+        self._past = PastKeys(deps.log, deps.clock)
         self.weight = 0
-        self._weight_kept = weight_kept
-        self._lanes: OrderedDict[ChatKey, Lane[S]] = OrderedDict()
-        self._lanes_kept = lanes_kept
+        self._max_cached_weight = weight_kept
+        self._queues: OrderedDict[ChatKey, AppendQueue[S]] = OrderedDict()
+        self._max_idle_queues = lanes_kept
 
     async def append(
-        self, chat: ChatKey, proposal: Proposal[S], beside_at: BesideAt | None = None
+        self, chat: ChatKey, proposal: Proposal[S], beside_at: SideWritesFactory | None = None
     ) -> Appended:
         """Answers once the entry is committed, with the first answer if it was before; raises if it may not be."""
-        lane = self._lane(chat)
+        lane = self._queue(chat)
         try:
             return await lane.append(proposal, beside_at)
         finally:
             self._weigh(lane)
-            self._past.forget_old()
+            self._past.evict_old()
 
-    async def begin(self, chat: ChatKey, draft: Draft, beside: Beside) -> Begun:
+    async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated:
         """The first entry of a log, with the rows of the chat. One that was begun already says by what."""
-        world = self._world
-        entry = place(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch())
-        outcome = await world.log.append(chat, [entry], beside)
+        world = self._deps
+        entry = make_entry(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch())
+        outcome = await world.log.append(chat, [entry], side_writes)
         if outcome == COMMITTED:
-            lane = self._lane(chat)
+            lane = self._queue(chat)
             lane.begin(entry)
             self._weigh(lane)
-            if world.told is not None:
-                world.told(chat, [entry])
-            return Begun(entry, is_new=True)
-        first = outcome.entry if isinstance(outcome, Occupied) else None
-        return Begun(first, is_new=False)
+            if world.on_commit is not None:
+                world.on_commit(chat, [entry])
+            return LogCreated(entry, is_new=True)
+        first = outcome.entry if isinstance(outcome, PositionTaken) else None
+        return LogCreated(first, is_new=False)
 
     def observe(self, chat: ChatKey, entry: Entry) -> None:
         """Events and pushes that pass through this process keep views warm. They may come late, twice or not."""
-        lane = self._lanes.get(chat)
+        lane = self._queues.get(chat)
         if lane is not None:
             lane.observe(entry)
             self._weigh(lane)
 
-    def _lane(self, chat: ChatKey) -> Lane[S]:
-        lane = self._lanes.get(chat)
+    def _queue(self, chat: ChatKey) -> AppendQueue[S]:
+        lane = self._queues.get(chat)
         if lane is None:
             # before the new lane is there: idle until its caller uses it, it would be forgotten first
-            self._forget_idle()
-            lane = self._lanes[chat] = Lane(chat, self._world, self._past)
+            self._evict_idle()
+            lane = self._queues[chat] = AppendQueue(chat, self._deps, self._past)
         else:
-            self._lanes.move_to_end(chat)
+            self._queues.move_to_end(chat)
         return lane
 
-    def _weigh(self, lane: Lane[S]) -> None:
+    def _weigh(self, queue: AppendQueue[S]) -> None:
         """Count what the lane holds now. One that was forgotten meanwhile does not count any more."""
-        if self._lanes.get(lane.chat) is lane:
-            self.weight += lane.weight - lane.counted
-            lane.counted = lane.weight
-            self._forget_idle()
+        if self._queues.get(queue.chat) is queue:
+            self.weight += queue.weight - queue.counted
+            queue.counted = queue.weight
+            self._evict_idle()
 
-    def _forget_idle(self) -> None:
+    def _evict_idle(self) -> None:
         """Never forget a lane in use: a second one of the same chat would append beside it."""
-        while len(self._lanes) > self._lanes_kept or self.weight > self._weight_kept:
-            idle = next((lane for lane in self._lanes.values() if lane.is_idle), None)
+        while len(self._queues) > self._max_idle_queues or self.weight > self._max_cached_weight:
+            idle = next((lane for lane in self._queues.values() if lane.is_idle), None)
             if idle is None:
                 return
             self.weight -= idle.counted
-            del self._lanes[idle.chat]
+            del self._queues[idle.chat]

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.model import Kind, SendKey
+from tidings.messages.model import EntryKind, IdempotencyKey
 
 MAX_CONTENT_BYTES = 4096
 MAX_MENTIONS = 50
@@ -28,7 +28,7 @@ class Content(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 _decode = msgspec.json.Decoder(Content).decode
 
 
-def encode(content: Content) -> bytes:
+def encode_content(content: Content) -> bytes:
     """Raises `content_too_large` past 4 KB, `content_invalid` for what is nested too deep or says nothing."""
     if not content.text and content.data is None:
         raise TidingsError(Code.CONTENT_INVALID, "A message has a text or data, or both.")
@@ -44,14 +44,14 @@ def encode(content: Content) -> bytes:
     return body
 
 
-def decode(body: bytes) -> Content:
+def decode_content(body: bytes) -> Content:
     return _decode(body)
 
 
-def said(
+def fingerprint_input(
     chat: ChatKey,
-    key: SendKey,
-    kind: Kind,
+    key: IdempotencyKey,
+    kind: EntryKind,
     body: bytes,
     *,
     about: int | None = None,

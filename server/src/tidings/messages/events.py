@@ -3,12 +3,12 @@
 import msgspec
 from msgspec import Struct
 
-from tidings.kernel.decoding import decoding
+from tidings.kernel.decoding import wrap_decoder
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.model import Entry
 
 
-class Committed(Struct, frozen=True, array_like=True, gc=False):
+class CommittedEvent(Struct, frozen=True, array_like=True, gc=False):
     """Never empty, without holes. Content is sealed, as it is stored."""
 
     tenant: TenantId
@@ -22,17 +22,17 @@ class Committed(Struct, frozen=True, array_like=True, gc=False):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decode = decoding(msgspec.msgpack.Decoder(Committed).decode, msgspec.DecodeError)
+_decode = wrap_decoder(msgspec.msgpack.Decoder(CommittedEvent).decode, msgspec.DecodeError)
 
 
-def encode(event: Committed) -> bytes:
+def encode_event(event: CommittedEvent) -> bytes:
     return _encoder.encode(event)
 
 
-def decode(payload: bytes) -> Committed:
+def decode_event(payload: bytes) -> CommittedEvent:
     """Raises `msgspec.DecodeError` for what is none."""
     return _decode(payload)
 
 
-def kafka_key(chat: ChatKey) -> bytes:
+def partition_key(chat: ChatKey) -> bytes:
     return f"{chat.tenant}#{chat.chat}".encode()

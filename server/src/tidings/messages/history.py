@@ -6,40 +6,40 @@ from enum import StrEnum
 from itertools import batched
 from typing import NamedTuple
 
-from tidings.chats.model import NO_SUCH_CHAT, Interval, may_see, visible
+from tidings.chats.model import NO_SUCH_CHAT, Interval, may_see, visible_ranges
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import content as contents
 from tidings.messages.content import Content
-from tidings.messages.model import Entry, Kind
-from tidings.messages.ports import Keys, Reader, ReadingKeys, Stays
+from tidings.messages.model import Entry, EntryKind
+from tidings.messages.ports import Keys, LogReader, MembershipIntervals, ReadingKeys
 
 MAX_LIMIT = 200
 _NO_END = 10**15 - 1
-_ONES_AT_ONCE = 8
+_MAX_CONCURRENT_ONES = 8
 
 
-class State(StrEnum):
-    THERE = "there"
+class ContentState(StrEnum):
+    ACTIVE = "there"
     REDACTED = "redacted"
     EXPIRED = "expired"
     UNREADABLE = "unreadable"
     """Its key is gone, or it was altered in the table. The others of its page are not affected."""
 
 
-class Shown(NamedTuple):
+class VisibleEntry(NamedTuple):
     """An entry as a reader gets it. `content` only for messages whose state is `there`."""
 
     entry: Entry
-    state: State
+    state: ContentState
     content: Content | None
 
 
-class Page(NamedTuple):
+class HistorySlice(NamedTuple):
     """Newest first. Complete for this reader in `(after, up_to]`: what is not here in that range is not his to see."""
 
-    entries: tuple[Shown, ...]
+    entries: tuple[VisibleEntry, ...]
     after: int
     up_to: int
     has_older: bool
@@ -47,13 +47,13 @@ class Page(NamedTuple):
 
 
 class History:
-    def __init__(self, reader: Reader, stays: Stays, keys: Keys, clock: Clock) -> None:
+    def __init__(self, reader: LogReader, intervals: MembershipIntervals, keys: Keys, clock: Clock) -> None:
         self._reader = reader
-        self._stays = stays
+        self._interval_reader = intervals
         self._keys = keys
         self._clock = clock
 
-    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> Page:
+    async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> HistorySlice:
         """The newest entries below `before`, or of all."""
         intervals = await self._intervals(chat, user)
         top = _NO_END if before is None else before - 1
@@ -62,10 +62,10 @@ class History:
             return await self.before(chat, user, before, limit)
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
         up_to = min(top, _known_to(found, intervals))
-        is_cut = up_to == top and bool(visible(intervals, up_to, _NO_END))
+        is_cut = up_to == top and bool(visible_ranges(intervals, up_to, _NO_END))
         return await self._page(chat, found, (after, up_to), intervals, has_newer=is_cut)
 
-    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> Page:
+    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> HistorySlice:
         """The oldest entries above `after`: how a reader catches up."""
         intervals = await self._intervals(chat, user)
         size = _bounded(limit)
@@ -76,23 +76,25 @@ class History:
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
 
-    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Page:
+    async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> HistorySlice:
         """As `after`, for a reader of whom it is known that all of `(after, up_to]` is his to see."""
         found = await self._read(chat, after, up_to, _bounded(limit), newest_first=False)
         top = found[-1].sequence if found else after
-        return Page(
+        return HistorySlice(
             tuple(await self.show(chat, found[::-1])), after, top, has_older=True, has_newer=top < up_to
         )
 
-    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> Page:
+    async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> HistorySlice:
         """Entries on both sides of one, for a link into a chat."""
         half = max(1, _bounded(limit) // 2)
         older = await self.before(chat, user, sequence + 1, half)
         newer = await self.after(chat, user, sequence, half)
-        return Page(newer.entries + older.entries, older.after, newer.up_to, older.has_older, newer.has_newer)
+        return HistorySlice(
+            newer.entries + older.entries, older.after, newer.up_to, older.has_older, newer.has_newer
+        )
 
-    async def one(self, chat: ChatKey, user: UserId, sequence: int) -> Shown:
-        intervals = await self._stays.intervals(chat, user)
+    async def one(self, chat: ChatKey, user: UserId, sequence: int) -> VisibleEntry:
+        intervals = await self._interval_reader.intervals(chat, user)
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
@@ -104,19 +106,19 @@ class History:
 
     async def now(
         self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
-    ) -> Mapping[int, Shown]:
+    ) -> Mapping[int, VisibleEntry]:
         """Messages as they are now. With a user: those that he may see; without, who asks sees to that."""
         if user is not None and sequences:
-            intervals = await self._stays.intervals(chat, user)
+            intervals = await self._interval_reader.intervals(chat, user)
             sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
         found: list[Entry] = []
-        for some in batched(sorted(sequences), _ONES_AT_ONCE):
+        for some in batched(sorted(sequences), _MAX_CONCURRENT_ONES):
             read = await asyncio.gather(*(self._reader.one(chat, sequence) for sequence in some))
             found += [entry for entry in read if entry is not None]
         return {shown.entry.sequence: shown for shown in await self.show(chat, found)}
 
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
-        intervals = await self._stays.intervals(chat, user)
+        intervals = await self._interval_reader.intervals(chat, user)
         if not intervals:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
@@ -126,13 +128,15 @@ class History:
 
         A read that begins after the log's knows of every leave below what was found. A stay that is over stays so.
         """
-        return intervals[-1].removed is None and await self._stays.intervals(chat, user) != intervals
+        return (
+            intervals[-1].removed is None and await self._interval_reader.intervals(chat, user) != intervals
+        )
 
     async def _backward(
         self, chat: ChatKey, intervals: Sequence[Interval], up_to: int, limit: int
     ) -> list[Entry]:
         found: list[Entry] = []
-        for low, high in reversed(visible(intervals, 0, up_to)):
+        for low, high in reversed(visible_ranges(intervals, 0, up_to)):
             found += await self._read(chat, low, high, limit - len(found), newest_first=True)
             if len(found) >= limit:
                 break
@@ -142,7 +146,7 @@ class History:
         self, chat: ChatKey, intervals: Sequence[Interval], after: int, limit: int
     ) -> list[Entry]:
         found: list[Entry] = []
-        for low, high in visible(intervals, after, _NO_END):
+        for low, high in visible_ranges(intervals, after, _NO_END):
             found += await self._read(chat, low, high, limit - len(found), newest_first=False)
             if len(found) >= limit:
                 break
@@ -170,18 +174,20 @@ class History:
         intervals: Sequence[Interval],
         *,
         has_newer: bool,
-    ) -> Page:
+    ) -> HistorySlice:
         shown = await self.show(chat, found)
         after, up_to = covers
-        return Page(tuple(shown), after, up_to, bool(visible(intervals, 0, after)), has_newer)
+        return HistorySlice(tuple(shown), after, up_to, bool(visible_ranges(intervals, 0, after)), has_newer)
 
-    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
+    async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[VisibleEntry]:
         """Opened, for whoever may see them. Ephemeral content stands apart; it is asked for only where there is some."""
         if not entries:
             return []
         now_ms = self._clock.now_ms()
         alive = [
-            e.sequence for e in entries if e.visible_until_ms is not None and state(e, now_ms) is State.THERE
+            e.sequence
+            for e in entries
+            if e.visible_until_ms is not None and content_state(e, now_ms) is ContentState.ACTIVE
         ]
         apart = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
         sealed = [e.content or apart.get(e.sequence) for e in entries]
@@ -192,26 +198,28 @@ class History:
 
     def _shown(
         self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ReadingKeys, now_ms: int
-    ) -> Shown:
-        now = state(entry, now_ms)
-        if now is not State.THERE or sealed is None:
-            is_gone = entry.kind is Kind.MESSAGE and now is State.THERE
-            return Shown(entry, State.EXPIRED if is_gone else now, None)
+    ) -> VisibleEntry:
+        now = content_state(entry, now_ms)
+        if now is not ContentState.ACTIVE or sealed is None:
+            is_gone = entry.kind is EntryKind.MESSAGE and now is ContentState.ACTIVE
+            return VisibleEntry(entry, ContentState.EXPIRED if is_gone else now, None)
         try:
-            return Shown(entry, now, contents.decode(keys.unseal(chat, entry.sequence, sealed)))
+            return VisibleEntry(
+                entry, now, contents.decode_content(keys.unseal(chat, entry.sequence, sealed))
+            )
         except TidingsError as error:
-            if error.code is not Code.CONTENT_UNREADABLE:
+            if error.code is not Code.DECRYPTION_FAILED:
                 raise
-            return Shown(entry, State.UNREADABLE, None)
+            return VisibleEntry(entry, ContentState.UNREADABLE, None)
 
 
-def state(entry: Entry, now_ms: int) -> State:
+def content_state(entry: Entry, now_ms: int) -> ContentState:
     """Hidden at once, whatever the store has deleted by now."""
     if entry.redacted_at_ms is not None:
-        return State.REDACTED
+        return ContentState.REDACTED
     if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
-        return State.EXPIRED
-    return State.THERE
+        return ContentState.EXPIRED
+    return ContentState.ACTIVE
 
 
 def _known_to(found: Sequence[Entry], intervals: Sequence[Interval]) -> int:

@@ -14,74 +14,81 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Appended, BesideAt, Entry, Past, Proposal, Refusal
+from tidings.messages.model import Appended, Entry, PastKeySearch, Proposal, Refusal, SideWritesFactory
 from tidings.messages.past import PastKeys
-from tidings.messages.ports import Committed, KeyTaken, Log, Members, Occupied, Outcome
+from tidings.messages.ports import (
+    AppendCommitted,
+    AppendOutcome,
+    DuplicateKey,
+    Log,
+    MemberReader,
+    PositionTaken,
+)
 from tidings.messages.rules import (
     ADMITTED,
-    Ahead,
-    NeedsConfirming,
+    AppendDecision,
+    ClientAhead,
     NeedsKeys,
-    NeedsPast,
-    NeedsStanding,
-    Verdict,
-    judge,
-    place,
-    refused,
-    repeat_of,
+    NeedsMemberStatus,
+    NeedsPastKeys,
+    NeedsRefresh,
+    decide,
+    find_repeat,
+    make_entry,
+    refusal_error,
 )
-from tidings.messages.view import View
-from tidings.messages.waiting import Answer, Queue, Waiting
+from tidings.messages.view import LogView
+from tidings.messages.waiting import AppendBacklog, AppendFuture, QueuedAppend
 
 if TYPE_CHECKING:
-    from tidings.messages.model import SendKey
+    from tidings.messages.model import IdempotencyKey
 
 MAX_BATCH = 25
 _log = logging.getLogger(__name__)
 
 
-class Told(Protocol):
+class OnCommit(Protocol):
     """Hears of entries once they are committed. Off the ack path: it must not wait, and it must not raise."""
 
     def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None: ...
 
 
-class World[S](NamedTuple):
-    """What every lane of a process shares. `told` misses what a process that died had committed last."""
+class AppendDeps[S](NamedTuple):
+    """What every lane of a process shares. `on_commit` misses what a process that died had committed last."""
 
     log: Log
-    members: Members[S]
+    members: MemberReader[S]
     clock: Clock
     epoch: Epoch
-    told: Told | None = None
+    on_commit: OnCommit | None = None
 
 
-class Lane[S]:
-    def __init__(self, chat: ChatKey, world: World[S], past: PastKeys) -> None:
+class AppendQueue[S]:
+    def __init__(self, chat: ChatKey, deps: AppendDeps[S], past: PastKeys) -> None:
         self.chat = chat
-        self.counted = 0  # the weight that `Appends` has counted for this lane
-        self.view: View[S] | None = None
+        self.counted = 0  # the weight that `Appender` has counted for this lane
+        self.view: LogView[S] | None = None
         self.is_busy = False
-        self._world = world
+        self._deps = deps
         self._past = past
-        self._judged: Waiting[S] | None = None
-        self._queue: Queue[S] = Queue()
+        self._judged: QueuedAppend[S] | None = None
+        self._queue: AppendBacklog[S] = AppendBacklog()
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_idle(self) -> bool:
         return not self.is_busy and not self._queue
 
-    async def append(self, proposal: Proposal[S], beside_at: BesideAt | None) -> Appended:
+    async def append(self, proposal: Proposal[S], beside_at: SideWritesFactory | None) -> Appended:
         """Append the proposal after every earlier one of its sender in this lane."""
-        waiting = Waiting(proposal, beside_at)
+        waiting = QueuedAppend(proposal, beside_at)
         self._queue.add(waiting)
         try:
             answer = await self._answer(waiting)
-            while isinstance(answer, NeedsPast):
+            while isinstance(answer, NeedsPastKeys):
                 # not in the lane's turn: the chat's other senders go on while this one reads its past
                 past = await self._past.find(self.chat, proposal.draft.key, answer.after, answer.up_to)
-                waiting.past = Past(past.up_to, past.seen or waiting.past.seen)
+                waiting.past = PastKeySearch(past.up_to, past.seen or waiting.past.seen)
                 waiting.answer = waiting.wake = None
                 answer = await self._answer(waiting)
         finally:
@@ -90,7 +97,7 @@ class Lane[S]:
             return answer
         raise answer or AssertionError("a lane was left without an answer")
 
-    async def _answer(self, waiting: Waiting[S]) -> Answer | None:
+    async def _answer(self, waiting: QueuedAppend[S]) -> AppendFuture | None:
         if not self.is_busy:
             await self._work(waiting)
         if waiting.answer is None:
@@ -98,7 +105,7 @@ class Lane[S]:
             await waiting.wake
         return waiting.answer
 
-    def _leave(self, waiting: Waiting[S]) -> None:
+    def _leave(self, waiting: QueuedAppend[S]) -> None:
         """Remove a proposal whose sender was cancelled or could not read its past, and free those behind it."""
         self._queue.discard(waiting)
         if not self.is_busy:
@@ -110,14 +117,14 @@ class Lane[S]:
 
     def begin(self, first: Entry) -> None:
         """The first entry was just written by this process, so the view need not be read."""
-        self.view = View(first)
+        self.view = LogView(first)
 
     def observe(self, entry: Entry) -> None:
         """An entry that passed through this process moves the view, if it is the next one."""
         if self.view is not None and entry.sequence == self.view.head + 1:
             self.view.apply(entry)
 
-    async def _work(self, mine: Waiting[S]) -> None:
+    async def _work(self, mine: QueuedAppend[S]) -> None:
         self.is_busy = True
         try:
             while mine.answer is None and self._queue.has_ready:
@@ -151,25 +158,25 @@ class Lane[S]:
             elif in_need:
                 await self._learn(view, *in_need)
         except TidingsError as error:
-            self._settle_all(error)
+            self._resolve_all(error)
         except Exception as error:  # noqa: BLE001 - a defect of one proposal must not reach the others' senders
-            self._settle_defect(error)
+            self._fail_all(error)
         finally:
             self._judged = None
 
-    def _settle_defect(self, error: Exception) -> None:
+    def _fail_all(self, error: Exception) -> None:
         """Raise an unforeseen error to the sender whose proposal caused it; if none did, to all as `internal`."""
         if self._judged is not None:
-            self._settle(self._judged, error)
+            self._resolve(self._judged, error)
             return
         _log.error("a turn of a chat's lane failed", exc_info=error)
-        self._settle_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
+        self._resolve_all(TidingsError(Code.INTERNAL, "Something is wrong with this chat's lane."))
 
-    async def _fill(self) -> View[S] | None:
+    async def _fill(self) -> LogView[S] | None:
         """A cold view: the head first. What is read of the senders after it is then as of this head or later."""
-        newest = await self._world.log.newest(self.chat)
+        newest = await self._deps.log.newest(self.chat)
         if newest is not None:
-            self.view = View(newest)
+            self.view = LogView(newest)
         return self.view
 
     async def _refuse_without_log(self) -> None:
@@ -179,17 +186,19 @@ class Lane[S]:
         could commit after the chat was created, although its sender was told that it is refused.
         """
         for waiting in list(self._queue.ready()):
-            await self._refuse(waiting, refused(Code.CHAT_NOT_FOUND))
+            await self._refuse(waiting, refusal_error(Code.CHAT_NOT_FOUND))
 
-    def _choose(self, view: View[S]) -> tuple[list[Waiting[S]], tuple[Waiting[S], Verdict] | None]:
+    def _choose(
+        self, view: LogView[S]
+    ) -> tuple[list[QueuedAppend[S]], tuple[QueuedAppend[S], AppendDecision] | None]:
         """Those at the front that can go together, in the order they came; or the first that lacks something."""
-        batch: list[Waiting[S]] = []
-        keys: set[SendKey] = set()
+        batch: list[QueuedAppend[S]] = []
+        keys: set[IdempotencyKey] = set()
         for waiting in self._queue.ready():
             if len(batch) == MAX_BATCH or (batch and (waiting.is_alone or batch[0].is_alone)):
                 break
             self._judged = waiting
-            verdict = judge(view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past)
+            verdict = decide(view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past)
             self._judged = None
             if self._settles(waiting, verdict):
                 continue
@@ -199,49 +208,51 @@ class Lane[S]:
             keys.add(waiting.proposal.draft.key)
         return batch, None
 
-    def _settles(self, waiting: Waiting[S], verdict: Verdict) -> bool:
+    def _settles(self, waiting: QueuedAppend[S], verdict: AppendDecision) -> bool:
         match verdict:
             case Appended():
-                self._settle(waiting, verdict)
-            case NeedsPast():
-                waiting.give(verdict)
-            case Refusal(code) if not waiting.is_keyed or code is Code.KEY_CONFLICT:
-                self._settle(waiting, refused(code))
+                self._resolve(waiting, verdict)
+            case NeedsPastKeys():
+                waiting.resolve(verdict)
+            case Refusal(code) if not waiting.is_keyed or code is Code.IDEMPOTENCY_CONFLICT:
+                self._resolve(waiting, refusal_error(code))
             case _:
                 return False
         return True
 
-    async def _learn(self, view: View[S], waiting: Waiting[S], verdict: Verdict) -> None:
+    async def _learn(self, view: LogView[S], waiting: QueuedAppend[S], verdict: AppendDecision) -> None:
         match verdict:
-            case Ahead() | NeedsConfirming():
+            case ClientAhead() | NeedsRefresh():
                 await self._follow(view)
                 waiting.is_fresh = True
             case NeedsKeys(after):
                 up_to = view.floor
-                view.learn_keys(await self._world.log.keys(self.chat, after, up_to), after)
-            case NeedsStanding():
-                sender, asked_after = waiting.proposal.draft.sender, view.standing_asked_after
-                standing = await self._world.members.standing(self.chat, sender)
-                view.learn_standing(sender, standing, asked_after)
+                view.learn_keys(await self._deps.log.keys(self.chat, after, up_to), after)
+            case NeedsMemberStatus():
+                sender, asked_after = waiting.proposal.draft.sender, view.status_read_after
+                standing = await self._deps.members.member_status(self.chat, sender)
+                view.learn_status(sender, standing, asked_after)
             case Refusal(code):
-                await self._refuse(waiting, refused(code))
+                await self._refuse(waiting, refusal_error(code))
             case _:
                 raise AssertionError(f"{verdict} at the front of a lane")
 
-    async def _refuse(self, waiting: Waiting[S], error: TidingsError) -> None:
+    async def _refuse(self, waiting: QueuedAppend[S], error: TidingsError) -> None:
         """Who keeps no position may have got in before, or may yet by a try that waits elsewhere.
 
         So the refusal is put where the key's answer stands, unless one stands there already.
         """
         draft = waiting.proposal.draft
-        if waiting.is_keyed and error.code is not Code.KEY_CONFLICT:
-            found = await self._world.log.refuse_key(self.chat, draft, error.code)
+        if waiting.is_keyed and error.code is not Code.IDEMPOTENCY_CONFLICT:
+            found = await self._deps.log.refuse_key(self.chat, draft, error.code)
             if found is not None:
-                self._settle_repeat(waiting, found if isinstance(found, Refusal) else repeat_of(found, draft))
+                self._resolve_repeat(
+                    waiting, found if isinstance(found, Refusal) else find_repeat(found, draft)
+                )
                 return
-        self._settle(waiting, error)
+        self._resolve(waiting, error)
 
-    async def _refuse_change(self, view: View[S], waiting: Waiting[S], error: TidingsError) -> None:
+    async def _refuse_change(self, view: LogView[S], waiting: QueuedAppend[S], error: TidingsError) -> None:
         """A row was read that refuses it; perhaps because of an earlier try, which then stands in the log."""
         if waiting.is_confirmed:
             await self._refuse(waiting, error)
@@ -249,80 +260,80 @@ class Lane[S]:
             await self._follow(view)
             waiting.is_confirmed = True
 
-    async def _commit(self, view: View[S], batch: list[Waiting[S]]) -> None:
-        entries = self._place(view, batch)
+    async def _commit(self, view: LogView[S], batch: list[QueuedAppend[S]]) -> None:
+        entries = self._make_entries(view, batch)
         self._judged = first = batch[0]
         try:
-            beside = first.beside_at and first.beside_at(entries[0].sequence)
+            beside = first.side_writes_at and first.side_writes_at(entries[0].sequence)
         except TidingsError as error:
             await self._refuse_change(view, first, error)
             return
         self._judged = None
         try:
-            outcome = await self._world.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
+            outcome = await self._deps.log.append(self.chat, entries, beside, is_keyed=first.is_keyed)
         except TidingsError as error:
             for waiting in batch:
-                self._settle(waiting, error)
+                self._resolve(waiting, error)
             return
         await self._take(view, batch, entries, outcome)
 
     async def _take(
-        self, view: View[S], batch: list[Waiting[S]], entries: list[Entry], outcome: Outcome
+        self, view: LogView[S], batch: list[QueuedAppend[S]], entries: list[Entry], outcome: AppendOutcome
     ) -> None:
         match outcome:
-            case Committed():
+            case AppendCommitted():
                 for waiting, entry in zip(batch, entries, strict=True):
                     view.apply(entry)
-                    self._settle(waiting, Appended(entry.sequence, is_repeat=False))
-                self._tell(entries)
-            case Occupied(there):
+                    self._resolve(waiting, Appended(entry.sequence, is_repeat=False))
+                self._notify_commit(entries)
+            case PositionTaken(there):
                 if there is not None and there.sequence == view.head + 1:
                     view.apply(there)
                     if there.key == batch[0].proposal.draft.key:
                         # ours, from a try that was not answered: nobody has been told of it
-                        self._tell([there])
+                        self._notify_commit([there])
                 await self._follow(view)
-            case KeyTaken(found):
+            case DuplicateKey(found):
                 draft = batch[0].proposal.draft
-                self._settle_repeat(
-                    batch[0], found if isinstance(found, Refusal) else repeat_of(found, draft)
+                self._resolve_repeat(
+                    batch[0], found if isinstance(found, Refusal) else find_repeat(found, draft)
                 )
             case _:
-                self._settle(batch[0], refused(Code.CHANGED_MEANWHILE))
+                self._resolve(batch[0], refusal_error(Code.WRITE_CONFLICT))
 
-    def _tell(self, entries: Sequence[Entry]) -> None:
-        if self._world.told is not None:
-            self._world.told(self.chat, entries)
+    def _notify_commit(self, entries: Sequence[Entry]) -> None:
+        if self._deps.on_commit is not None:
+            self._deps.on_commit(self.chat, entries)
 
-    def _place(self, view: View[S], batch: list[Waiting[S]]) -> list[Entry]:
+    def _make_entries(self, view: LogView[S], batch: list[QueuedAppend[S]]) -> list[Entry]:
         """Sealed for the place they get: at another place the content is sealed anew."""
-        world, now_ms, ordinal = self._world, self._world.clock.now_ms(), view.ordinal
+        world, now_ms, ordinal = self._deps, self._deps.clock.now_ms(), view.ordinal
         entries: list[Entry] = []
         for sequence, waiting in enumerate(batch, view.head + 1):
             self._judged, proposal = waiting, waiting.proposal
             content = proposal.sealed_for(self.chat, sequence)
-            entry = place(
+            entry = make_entry(
                 proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=world.epoch()
             )
             ordinal = entry.ordinal
             entries.append(entry)
         return entries
 
-    async def _follow(self, view: View[S]) -> None:
+    async def _follow(self, view: LogView[S]) -> None:
         has_more = True
         while has_more:
-            entries, has_more = await self._world.log.follow(self.chat, view.head)
+            entries, has_more = await self._deps.log.follow(self.chat, view.head)
             for entry in entries:
                 view.apply(entry)
-        view.reached_head()
+        view.is_at_head()
 
-    def _settle_repeat(self, waiting: Waiting[S], repeat: Appended | Refusal) -> None:
-        self._settle(waiting, refused(repeat.code) if isinstance(repeat, Refusal) else repeat)
+    def _resolve_repeat(self, waiting: QueuedAppend[S], repeat: Appended | Refusal) -> None:
+        self._resolve(waiting, refusal_error(repeat.code) if isinstance(repeat, Refusal) else repeat)
 
-    def _settle(self, waiting: Waiting[S], answer: Appended | Exception) -> None:
+    def _resolve(self, waiting: QueuedAppend[S], answer: Appended | Exception) -> None:
         self._queue.discard(waiting)  # not there if its sender was cancelled while it was under way
-        waiting.give(answer)
+        waiting.resolve(answer)
 
-    def _settle_all(self, error: TidingsError) -> None:
+    def _resolve_all(self, error: TidingsError) -> None:
         for waiting in self._queue.unread():
-            self._settle(waiting, error)
+            self._resolve(waiting, error)

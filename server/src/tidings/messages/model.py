@@ -11,7 +11,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     CREATE = "create"
     MESSAGE = "message"
     EDIT = "edit"
@@ -24,11 +24,13 @@ class Kind(StrEnum):
     BLOCK = "block"
 
 
-CHANGES_STANDING = frozenset({Kind.CREATE, Kind.JOIN, Kind.LEAVE, Kind.ROLE, Kind.BLOCK})
+STATUS_CHANGING_KINDS = frozenset(
+    {EntryKind.CREATE, EntryKind.JOIN, EntryKind.LEAVE, EntryKind.ROLE, EntryKind.BLOCK}
+)
 """After one of these, who may send is to be asked again."""
 
 
-class SendKey(Struct, frozen=True, gc=False):
+class IdempotencyKey(Struct, frozen=True, gc=False):
     """What makes two tries the same message, within a chat. Views hold hundreds: the collector need not walk them."""
 
     sender: UserId
@@ -38,7 +40,7 @@ class SendKey(Struct, frozen=True, gc=False):
 class Draft(Struct, frozen=True, kw_only=True, gc=False):
     """An entry that has no place yet. `body` is plain; it is sealed for the place that it gets."""
 
-    kind: Kind
+    kind: EntryKind
     sender: UserId
     client_key: ClientKey
     fingerprint: bytes
@@ -53,8 +55,8 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
     member_count: int | None = None
 
     @property
-    def key(self) -> SendKey:
-        return SendKey(self.sender, self.client_key)
+    def key(self) -> IdempotencyKey:
+        return IdempotencyKey(self.sender, self.client_key)
 
 
 class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
@@ -65,7 +67,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
 
     sequence: int
     ordinal: int
-    kind: Kind
+    kind: EntryKind
     sender: UserId
     client_key: ClientKey
     fingerprint: bytes
@@ -87,25 +89,25 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     reaction_users: tuple[str, ...] = ()
 
     @property
-    def key(self) -> SendKey:
-        return SendKey(self.sender, self.client_key)
+    def key(self) -> IdempotencyKey:
+        return IdempotencyKey(self.sender, self.client_key)
 
 
-class Seen(Struct, frozen=True, gc=False):
+class KeyRecord(Struct, frozen=True, gc=False):
     """Where a message with this key stands, and what it said when it was sent."""
 
     sequence: int
     fingerprint: bytes
 
 
-class Past(NamedTuple):
+class PastKeySearch(NamedTuple):
     """What the log's entries up to `up_to` say about one proposal: where its key stands, if it stands there."""
 
     up_to: int
-    seen: Seen | None
+    seen: KeyRecord | None
 
 
-NOTHING_READ: Final = Past(0, None)
+NOTHING_READ: Final = PastKeySearch(0, None)
 
 
 class Appended(NamedTuple):
@@ -122,7 +124,7 @@ class Refusal:
     code: Code
 
 
-class Reacted(NamedTuple):
+class ReactionChange(NamedTuple):
     """What one user's reaction, or its withdrawal, makes of a message's row."""
 
     user: UserId
@@ -132,20 +134,20 @@ class Reacted(NamedTuple):
     users: tuple[str, ...]
 
 
-class Begun(NamedTuple):
+class LogCreated(NamedTuple):
     """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
 
     first: Entry | None
     is_new: bool
 
 
-class Seal(Protocol):
+class Encrypter(Protocol):
     """Content at rest. The place is part of what is sealed: a body can't be moved."""
 
     def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
 
 
-class Check[S](Protocol):
+class PermissionCheck[S](Protocol):
     """Why somebody of this standing may not do it; None if he may.
 
     With `after`, a membership counts only if it began at or before it: whoever was out in between may have been told
@@ -163,18 +165,18 @@ class Proposal[S]:
     """
 
     draft: Draft
-    may: Check[S]
+    may: PermissionCheck[S]
     after: int | None = None
-    seal: Seal | None = None
+    seal: Encrypter | None = None
 
     def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
         body = self.draft.body
         return body if body is None or self.seal is None else self.seal(chat, sequence, body)
 
 
-class Beside(Protocol):
+class SideWrites(Protocol):
     """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
 
 
-type BesideAt = Callable[[int], Beside]
+type SideWritesFactory = Callable[[int], SideWrites]
 """Makes what goes beside an entry, once its sequence is known; asked again for another place."""

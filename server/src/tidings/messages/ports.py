@@ -7,40 +7,48 @@ from typing import NamedTuple, Protocol
 from tidings.chats.model import Interval
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.model import Beside, Draft, Entry, Reacted, Refusal, Seen, SendKey
+from tidings.messages.model import (
+    Draft,
+    Entry,
+    IdempotencyKey,
+    KeyRecord,
+    ReactionChange,
+    Refusal,
+    SideWrites,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class AppendCommitted:
     """All entries stand, in their places, with whatever was to be written with them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Occupied:
+class PositionTaken:
     """Nothing was written: one of the places is taken. `entry` is what stands at the first of them, if known."""
 
     entry: Entry | None
 
 
 @dataclass(frozen=True, slots=True)
-class KeyTaken:
+class DuplicateKey:
     """Nothing was written: this key has its answer already."""
 
-    found: Seen | Refusal
+    found: KeyRecord | Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class RowRefused:
+class RowConflict:
     """Nothing was written: a row that was to change with the entry is not as it was read."""
 
 
-type Outcome = Committed | Occupied | KeyTaken | RowRefused
+type AppendOutcome = AppendCommitted | PositionTaken | DuplicateKey | RowConflict
 
-COMMITTED = Committed()
-ROW_REFUSED = RowRefused()
+COMMITTED = AppendCommitted()
+ROW_REFUSED = RowConflict()
 
 
-class Followed(NamedTuple):
+class LogTail(NamedTuple):
     """`has_more`: the read ended before the head."""
 
     entries: Sequence[Entry]
@@ -54,21 +62,26 @@ class Log(Protocol):
         """The head, or None where there is no chat."""
         ...
 
-    async def follow(self, chat: ChatKey, after: int) -> Followed:
+    async def follow(self, chat: ChatKey, after: int) -> LogTail:
         """Entries above `after`, in order and without holes, as many as one read gives."""
         ...
 
-    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
         """The keys of all entries in (after, up_to]."""
         ...
 
-    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
         """Keep the refusal in the key's idempotency row, unless it has an answer: then that one is returned."""
         ...
 
     async def append(
-        self, chat: ChatKey, entries: Sequence[Entry], beside: Beside | None = None, *, is_keyed: bool = False
-    ) -> Outcome:
+        self,
+        chat: ChatKey,
+        entries: Sequence[Entry],
+        side_writes: SideWrites | None = None,
+        *,
+        is_keyed: bool = False,
+    ) -> AppendOutcome:
         """Atomic: all entries at their places, what goes beside, and (`is_keyed`) the one entry's idempotency row.
 
         A try that was not answered is repeated with the same bytes at the same places until it is settled.
@@ -77,7 +90,7 @@ class Log(Protocol):
         ...
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """The log for those who read it. Strong: a read that begins after a commit shows it."""
 
     async def range(
@@ -93,25 +106,25 @@ class Reader(Protocol):
         ...
 
 
-class Changes(Protocol):
+class EditWriter(Protocol):
     """Makes what goes beside an entry that changes a message; it holds only if the message is as it was read."""
 
-    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> Beside:
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> SideWrites:
         """The content of a message that expires, in an item of its own."""
         ...
 
-    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> Beside: ...
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> SideWrites: ...
 
-    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> Beside:
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> SideWrites:
         """Nothing of it stays: content, reactions, ephemeral content."""
         ...
 
-    def reaction(self, chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Beside:
+    def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> SideWrites:
         """The user's own item, put if absent or deleted if present, and the row's new counts."""
         ...
 
 
-class Reactions(Protocol):
+class ReactionWriter(Protocol):
     """One item for each user and emoji of a message, beside the log."""
 
     async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
@@ -119,14 +132,14 @@ class Reactions(Protocol):
         ...
 
 
-class Stays(Protocol):
+class MembershipIntervals(Protocol):
     async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         """When the user was in the chat, as sequences; strong. Empty for a stranger."""
         ...
 
 
-class Members[S](Protocol):
-    async def standing(self, chat: ChatKey, user: UserId) -> S:
+class MemberReader[S](Protocol):
+    async def member_status(self, chat: ChatKey, user: UserId) -> S:
         """What the user is in this chat right now; strong. Never None: a stranger has a standing too."""
         ...
 

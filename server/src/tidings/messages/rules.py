@@ -11,21 +11,21 @@ from tidings.messages.model import (
     Appended,
     Draft,
     Entry,
-    Kind,
-    Past,
+    EntryKind,
+    IdempotencyKey,
+    KeyRecord,
+    PastKeySearch,
     Proposal,
     Refusal,
-    Seen,
-    SendKey,
 )
-from tidings.messages.view import KEYS_KEPT, View
+from tidings.messages.view import MAX_RECENT_KEYS, LogView
 
-MAX_BACK: Final = 1_000
+MAX_KEY_LOOKBACK: Final = 1_000
 """How far back `after` may lie before the client must catch up first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class ClientAhead:
     """The client has seen more than the view: look again before judging."""
 
 
@@ -37,7 +37,7 @@ class NeedsKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsPast:
+class NeedsPastKeys:
     """The client stood further back than a view reaches: the keys of (after, up_to] are to be read for it alone."""
 
     after: int
@@ -45,41 +45,49 @@ class NeedsPast:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsStanding:
+class NeedsMemberStatus:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsConfirming:
+class NeedsRefresh:
     """The row would refuse him; the log is read up to the head before it does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class DuplicateInBatch:
     """The same key is in this batch already; its fate decides."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AppendAllowed:
     pass
 
 
-type Verdict = (
-    Appended | Refusal | Ahead | NeedsKeys | NeedsPast | NeedsStanding | NeedsConfirming | Twin | Admitted
+type AppendDecision = (
+    Appended
+    | Refusal
+    | ClientAhead
+    | NeedsKeys
+    | NeedsPastKeys
+    | NeedsMemberStatus
+    | NeedsRefresh
+    | DuplicateInBatch
+    | AppendAllowed
 )
 
-AHEAD, NEEDS_STANDING, NEEDS_CONFIRMING = Ahead(), NeedsStanding(), NeedsConfirming()
-TWIN, ADMITTED = Twin(), Admitted()
+AHEAD, NEEDS_STATUS, NEEDS_CONFIRMING = ClientAhead(), NeedsMemberStatus(), NeedsRefresh()
+TWIN, ADMITTED = DuplicateInBatch(), AppendAllowed()
 
 
-def judge[S](
-    view: View[S],
-    before: Container[SendKey],
+def decide[S](
+    view: LogView[S],
+    before: Container[IdempotencyKey],
     proposal: Proposal[S],
     *,
     is_fresh: bool,
-    past: Past = NOTHING_READ,
-) -> Verdict:
+    past: PastKeySearch = NOTHING_READ,
+) -> AppendDecision:
     """The duplicate check comes before the membership check: who was removed after his message got in still hears so.
 
     `is_fresh`: the view was read to the head after the proposal came in. `past`: what was read for this proposal
@@ -88,17 +96,17 @@ def judge[S](
     key = proposal.draft.key
     seen = view.find(key) or past.seen
     if seen is not None:
-        return repeat_of(seen, proposal.draft)
+        return find_repeat(seen, proposal.draft)
     if key in before:
         return TWIN
     after = _judge_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
-    if after is None or isinstance(after, Refusal | NeedsPast):
-        standing = _judge_standing(view, proposal, is_fresh=is_fresh)
+    if after is None or isinstance(after, Refusal | NeedsPastKeys):
+        standing = _decide_by_status(view, proposal, is_fresh=is_fresh)
         return standing if after is None else _unless_a_stranger(after, standing)
     return after
 
 
-def _unless_a_stranger(after: Refusal | NeedsPast, standing: Verdict) -> Verdict:
+def _unless_a_stranger(after: Refusal | NeedsPastKeys, standing: AppendDecision) -> AppendDecision:
     """Only users who know of the chat are told where its log stands, or have its past read."""
     is_known = standing is ADMITTED or (
         isinstance(standing, Refusal) and standing.code is not Code.CHAT_NOT_FOUND
@@ -106,33 +114,33 @@ def _unless_a_stranger(after: Refusal | NeedsPast, standing: Verdict) -> Verdict
     return after if is_known else standing
 
 
-def repeat_of(seen: Seen, draft: Draft) -> Appended | Refusal:
+def find_repeat(seen: KeyRecord, draft: Draft) -> Appended | Refusal:
     """Held against what was sent then, not against what an edit or a redaction made of it."""
     if seen.fingerprint != draft.fingerprint:
-        return Refusal(Code.KEY_CONFLICT)
+        return Refusal(Code.IDEMPOTENCY_CONFLICT)
     return Appended(seen.sequence, is_repeat=True)
 
 
 def _judge_after[S](
-    view: View[S], after: int | None, read_up_to: int, *, is_fresh: bool
-) -> Refusal | Ahead | NeedsKeys | NeedsPast | None:
+    view: LogView[S], after: int | None, read_up_to: int, *, is_fresh: bool
+) -> Refusal | ClientAhead | NeedsKeys | NeedsPastKeys | None:
     if after is None:
         return None
     if after > view.head:
-        return Refusal(Code.AFTER_ABOVE_HEAD) if is_fresh else AHEAD
-    if view.head - after > MAX_BACK:
-        return Refusal(Code.CATCH_UP_FIRST)
+        return Refusal(Code.POSITION_AHEAD) if is_fresh else AHEAD
+    if view.head - after > MAX_KEY_LOOKBACK:
+        return Refusal(Code.POSITION_TOO_OLD)
     after = max(after, read_up_to)
     if after >= view.floor:
         return None
-    return NeedsKeys(after) if view.head - after <= KEYS_KEPT else NeedsPast(after, view.head)
+    return NeedsKeys(after) if view.head - after <= MAX_RECENT_KEYS else NeedsPastKeys(after, view.head)
 
 
-def _judge_standing[S](view: View[S], proposal: Proposal[S], *, is_fresh: bool) -> Verdict:
+def _decide_by_status[S](view: LogView[S], proposal: Proposal[S], *, is_fresh: bool) -> AppendDecision:
     """Admitting is cheap, because the put fails if the view is behind. Nothing vouches for a refusal but reading on."""
     standing = view.standings.get(proposal.draft.sender)
     if standing is None:
-        return NEEDS_STANDING
+        return NEEDS_STATUS
     refused = proposal.may(standing, proposal.after)
     if refused is None:
         return ADMITTED
@@ -140,13 +148,13 @@ def _judge_standing[S](view: View[S], proposal: Proposal[S], *, is_fresh: bool) 
     return Refusal(refused) if is_confirmed else NEEDS_CONFIRMING
 
 
-def place(
+def make_entry(
     draft: Draft, sequence: int, ordinal_before: int, *, now_ms: int, content: bytes | None, epoch: int
 ) -> Entry:
     """The entry that the draft becomes at this sequence. Messages count as unread, the rest doesn't."""
     return Entry(
         sequence=sequence,
-        ordinal=ordinal_before + (draft.kind is Kind.MESSAGE),
+        ordinal=ordinal_before + (draft.kind is EntryKind.MESSAGE),
         kind=draft.kind,
         sender=draft.sender,
         client_key=draft.client_key,
@@ -165,18 +173,18 @@ def place(
     )
 
 
-def refused(code: Code) -> TidingsError:
+def refusal_error(code: Code) -> TidingsError:
     """A key's row keeps the code of whatever a change was refused for; the words were for the first try."""
     return TidingsError(code, _REASONS.get(code, "This was refused before, under the same key."))
 
 
 _REASONS = {
-    Code.KEY_CONFLICT: "A message with this key was sent before, with other content.",
-    Code.AFTER_ABOVE_HEAD: "`after` lies above everything that was ever committed in this chat.",
-    Code.CATCH_UP_FIRST: "`after` lies too far back: read what came since, then send again.",
+    Code.IDEMPOTENCY_CONFLICT: "A message with this key was sent before, with other content.",
+    Code.POSITION_AHEAD: "`after` lies above everything that was ever committed in this chat.",
+    Code.POSITION_TOO_OLD: "`after` lies too far back: read what came since, then send again.",
     Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
     Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
     Code.FORBIDDEN: "The sender may not do this in this chat.",
     Code.BLOCKED: "One of the two has blocked the other.",
-    Code.CHANGED_MEANWHILE: "What was to be changed has changed meanwhile: read it again.",
+    Code.WRITE_CONFLICT: "What was to be changed has changed meanwhile: read it again.",
 }

@@ -6,15 +6,23 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
 from tidings.messages import content as contents
-from tidings.messages.append import Appends
+from tidings.messages.append import Appender
 from tidings.messages.content import Content
-from tidings.messages.model import Beside, BesideAt, Check, Draft, Kind, Proposal, SendKey
-from tidings.messages.ports import Changes, Keys, TenantKeys
+from tidings.messages.model import (
+    Draft,
+    EntryKind,
+    IdempotencyKey,
+    PermissionCheck,
+    Proposal,
+    SideWrites,
+    SideWritesFactory,
+)
+from tidings.messages.ports import EditWriter, Keys, TenantKeys
 
 MAX_TTL_S = 365 * 24 * 3600
 
 
-class Sent(NamedTuple):
+class SendResult(NamedTuple):
     """The ack: committed, at this sequence. The same for every try of the message."""
 
     message_id: MessageId
@@ -22,11 +30,17 @@ class Sent(NamedTuple):
     is_repeat: bool
 
 
-class Send[S]:
+class MessageSender[S]:
     """`may_send` says of a sender's standing why not; the permissions are the chats' own."""
 
     def __init__(
-        self, appends: Appends[S], changes: Changes, *, keys: Keys, may_send: Check[S], clock: Clock
+        self,
+        appends: Appender[S],
+        changes: EditWriter,
+        *,
+        keys: Keys,
+        may_send: PermissionCheck[S],
+        clock: Clock,
     ) -> None:
         self._appends = appends
         self._changes = changes
@@ -44,36 +58,38 @@ class Send[S]:
         after: int | None = None,
         content_type: str | None = None,
         ttl_s: int | None = None,
-    ) -> Sent:
+    ) -> SendResult:
         """`after`: what the client held when it first tried; None for a client that keeps no position.
 
         `ttl_s`: nobody sees the content after that many seconds. The entry itself stays.
         """
-        body = contents.encode(content)
+        body = contents.encode_content(content)
         keys = await self._keys.of(chat.tenant)
-        said = contents.said(chat, SendKey(sender, client_key), Kind.MESSAGE, body, ttl_s=ttl_s)
+        said = contents.fingerprint_input(
+            chat, IdempotencyKey(sender, client_key), EntryKind.MESSAGE, body, ttl_s=ttl_s
+        )
         draft = Draft(
-            kind=Kind.MESSAGE,
+            kind=EntryKind.MESSAGE,
             sender=sender,
             client_key=client_key,
             fingerprint=keys.fingerprint(said),
             body=None if ttl_s else body,
             content_type=content_type,
-            visible_until_ms=None if ttl_s is None else self._clock.now_ms() + bounded_ttl(ttl_s) * 1000,
+            visible_until_ms=None if ttl_s is None else self._clock.now_ms() + limit_ttl(ttl_s) * 1000,
         )
         proposal = Proposal(draft, self._may_send, after, keys.seal)
         beside_at = None if ttl_s is None else self._apart(chat, draft, body, keys)
         done = await self._appends.append(chat, proposal, beside_at)
-        return Sent(message_id(chat.chat, done.sequence), done.sequence, done.is_repeat)
+        return SendResult(message_id(chat.chat, done.sequence), done.sequence, done.is_repeat)
 
-    def _apart(self, chat: ChatKey, draft: Draft, body: bytes, keys: TenantKeys) -> BesideAt:
-        def beside_at(sequence: int) -> Beside:
+    def _apart(self, chat: ChatKey, draft: Draft, body: bytes, keys: TenantKeys) -> SideWritesFactory:
+        def beside_at(sequence: int) -> SideWrites:
             return self._changes.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)
 
         return beside_at
 
 
-def bounded_ttl(ttl_s: int) -> int:
+def limit_ttl(ttl_s: int) -> int:
     if not 1 <= ttl_s <= MAX_TTL_S:
         raise TidingsError(Code.REQUEST_INVALID, f"`ttl_seconds` is 1 to {MAX_TTL_S}.")
     return ttl_s

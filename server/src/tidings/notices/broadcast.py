@@ -10,59 +10,60 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tidings.broadcasts.model import DAY_MS, LONGEST_MS, PARTS, Draft, LogId, Reached
+from tidings.broadcasts.model import DAY_MS, LONGEST_MS, PARTS, BroadcastDraft, BroadcastLogId, RolloutStatus
+from tidings.broadcasts.ports import BroadcastRollouts, ReaderPage, ReadTracker, SegmentChecker
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
 from tidings.notices import drafts
-from tidings.notices.drafts import Drafts, Words
-from tidings.notices.model import EVERYONE, Content, NoticeId
-from tidings.notices.ports import Announcing, Contents, Jobs, Knowing, ReaderPage, Readers
+from tidings.notices.drafts import DraftService, NotificationFields
+from tidings.notices.model import EVERYONE, NotificationContent, NotificationId
+from tidings.notices.ports import ContentStore, JobStarter
 
 MAX_STEPS = 20
 LATEST_START_MS = 60 * DAY_MS
 _PERCENT = PARTS // 100
 
 
-class Step(Struct, frozen=True):
+class RolloutStep(Struct, frozen=True):
     """So many of the users have it, so long after its start."""
 
     percent: int
     after_s: int = 0
 
 
-ALL_AT_ONCE = (Step(100),)
+WITHOUT_RAMP = (RolloutStep(100),)
 
 
-class WideWish(Words, frozen=True, kw_only=True):
+class BroadcastRequest(NotificationFields, frozen=True, kw_only=True):
     """`segment` None: everyone. `starts_ms` None: now. `tracks_reads`: who reads it is noted, one write each."""
 
     segment: str | None = None
     starts_ms: int | None = None
-    steps: tuple[Step, ...] = ALL_AT_ONCE
+    steps: tuple[RolloutStep, ...] = WITHOUT_RAMP
     tracks_reads: bool = False
 
 
-class Announced(NamedTuple):
+class BroadcastResult(NamedTuple):
     """`jobs`: of what is yet to come. `is_new` False: an earlier try did it all."""
 
-    notice: NoticeId
+    notification: NotificationId
     jobs: Sequence[JobId]
-    reached: Reached
+    status: RolloutStatus
     is_new: bool
 
 
-class Broadcast:
+class BroadcastService:
     def __init__(
         self,
-        drafts: Drafts,
-        contents: Contents,
+        drafts: DraftService,
+        contents: ContentStore,
         *,
-        log: Announcing,
-        segments: Knowing,
-        readers: Readers,
-        jobs: Jobs,
+        log: BroadcastRollouts,
+        segments: SegmentChecker,
+        readers: ReadTracker,
+        jobs: JobStarter,
         clock: Clock,
     ) -> None:
         self._drafts = drafts
@@ -74,76 +75,81 @@ class Broadcast:
         self._clock = clock
 
     async def __call__(
-        self, tenant: TenantId, inbox: str, wish: WideWish, key: str | None = None
-    ) -> Announced:
+        self, tenant: TenantId, inbox: str, request: BroadcastRequest, key: str | None = None
+    ) -> BroadcastResult:
         """Answered when it is committed: what starts now is in the log, what starts later is a job."""
-        if wish.segment is not None:
-            await self._segments.check(tenant, wish.segment)
-        check_steps(wish, self._clock.now_ms())
-        draft = await self._drafts.make(tenant, inbox, wish, key)
-        start_ms = wish.starts_ms or draft.sent_ms
+        if request.segment is not None:
+            await self._segments.check(tenant, request.segment)
+        check_ramp(request, self._clock.now_ms())
+        draft = await self._drafts.make(tenant, inbox, request, key)
+        start_ms = request.starts_ms or draft.sent_ms
         expires_ms = min(draft.expires_ms or start_ms + LONGEST_MS, start_ms + LONGEST_MS)
         content = await self._drafts.put(
-            draft, expires_ms=expires_ms, reach=wish.segment or EVERYONE, is_tracked=wish.tracks_reads
+            draft, expires_ms=expires_ms, reach=request.segment or EVERYONE, is_tracked=request.tracks_reads
         )
         jobs = await self._planned(draft, start_ms)
-        first = wish.steps[0] if wish.starts_ms is None else None
+        first = request.steps[0] if request.starts_ms is None else None
         if first is not None and first.after_s == 0:
-            await self.show(tenant, content.id, first.percent)
-        reached = await self.reached(tenant, inbox, content.id)
-        return Announced(content.id, jobs, reached, is_new=not draft.is_repeat)
+            await self.release(tenant, content.id, first.percent)
+        reached = await self.status(tenant, inbox, content.id)
+        return BroadcastResult(content.id, jobs, reached, is_new=not draft.is_repeat)
 
-    async def show(self, tenant: TenantId, notice: NoticeId, percent: int) -> Reached:
+    async def release(self, tenant: TenantId, notification: NotificationId, percent: int) -> RolloutStatus:
         """To so many of its users. Nothing is shown of what was recalled meanwhile, or has expired."""
-        content = await self._find(tenant, notice)
-        log = LogId(tenant, content.inbox)
+        content = await self._find(tenant, notification)
+        log = BroadcastLogId(tenant, content.inbox)
         if content.redacted_ms is not None:
-            return await self._log.reached(log, notice)
+            return await self._log.status(log, notification)
         reached = await self._log.step(log, _announcement(content), percent * _PERCENT)
         # who recalls empties the content and then looks at the log; we look the other way round: one sees the other
-        if (await self._find(tenant, notice)).redacted_ms is not None:
-            return await self._log.redact(log, notice)
+        if (await self._find(tenant, notification)).redacted_ms is not None:
+            return await self._log.redact(log, notification)
         return reached
 
-    async def ramp(self, tenant: TenantId, inbox: str, notice: NoticeId, percent: int) -> Reached:
-        before = await self.reached(tenant, inbox, notice)
-        after = await self.show(tenant, notice, percent)
+    async def ramp(
+        self, tenant: TenantId, inbox: str, notification: NotificationId, percent: int
+    ) -> RolloutStatus:
+        before = await self.status(tenant, inbox, notification)
+        after = await self.release(tenant, notification, percent)
         if after.parts == before.parts:
-            raise TidingsError(
-                Code.NOTHING_TO_CHANGE, "It is shown to so many already, was halted, or is over."
-            )
+            raise TidingsError(Code.NO_CHANGE, "It is shown to so many already, was halted, or is over.")
         return after
 
-    async def halt(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Reached:
+    async def halt(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RolloutStatus:
         """No further step, whatever is planned; who has it keeps it."""
-        await self.find(tenant, inbox, notice)
-        return await self._log.halt(LogId(tenant, inbox), notice)
+        await self.find(tenant, inbox, notification)
+        return await self._log.halt(BroadcastLogId(tenant, inbox), notification)
 
-    async def reached(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Reached:
-        return await self._log.reached(LogId(tenant, inbox), notice)
+    async def status(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RolloutStatus:
+        return await self._log.status(BroadcastLogId(tenant, inbox), notification)
 
-    async def find(self, tenant: TenantId, inbox: str, notice: NoticeId) -> Content:
-        content = await self._find(tenant, notice)
+    async def find(self, tenant: TenantId, inbox: str, notification: NotificationId) -> NotificationContent:
+        content = await self._find(tenant, notification)
         if content.inbox != inbox:
             raise _unknown()
         return content
 
     async def readers(
-        self, tenant: TenantId, inbox: str, notice: NoticeId, limit: int, below: UserId | None = None
+        self,
+        tenant: TenantId,
+        inbox: str,
+        notification: NotificationId,
+        limit: int,
+        below: UserId | None = None,
     ) -> ReaderPage:
-        if not (await self.find(tenant, inbox, notice)).is_tracked:
+        if not (await self.find(tenant, inbox, notification)).is_tracked:
             raise TidingsError(Code.REQUEST_INVALID, "It was not sent with `track_reads`: nobody knows.")
-        return await self._readers.page(tenant, notice, limit, below)
+        return await self._readers.page(tenant, notification, limit, below)
 
-    async def _find(self, tenant: TenantId, notice: NoticeId) -> Content:
-        content = await self._contents.find(tenant, notice)
+    async def _find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent:
+        content = await self._contents.find(tenant, notification)
         if content is None or content.reach is None:
             raise _unknown()
         return content
 
-    async def _planned(self, draft: drafts.Draft[WideWish], start_ms: int) -> list[JobId]:
+    async def _planned(self, draft: drafts.NotificationDraft[BroadcastRequest], start_ms: int) -> list[JobId]:
         """A job for each step that is not to be done at once."""
-        wish, jobs = draft.wish, []
+        wish, jobs = draft.request, []
         for number, step in enumerate(wish.steps):
             if wish.starts_ms is None and step.after_s == 0:
                 continue
@@ -155,7 +161,7 @@ class Broadcast:
                     id=job,
                     kind=JobKind.BROADCAST,
                     inbox=draft.inbox.id,
-                    notice=draft.claim.notice,
+                    notification=draft.claim.notification,
                     source=job,
                     total=1,
                     created_ms=self._clock.now_ms(),
@@ -166,10 +172,10 @@ class Broadcast:
         return jobs
 
 
-def check_steps(wish: WideWish, now_ms: int) -> None:
-    percents, waits = [each.percent for each in wish.steps], [each.after_s for each in wish.steps]
+def check_ramp(request: BroadcastRequest, now_ms: int) -> None:
+    percents, waits = [each.percent for each in request.steps], [each.after_s for each in request.steps]
     if (
-        not 0 < len(wish.steps) <= MAX_STEPS
+        not 0 < len(request.steps) <= MAX_STEPS
         or percents != sorted(set(percents))
         or waits != sorted(set(waits))
     ):
@@ -178,18 +184,18 @@ def check_steps(wish: WideWish, now_ms: int) -> None:
         )
     if not 0 < percents[0] <= percents[-1] <= 100:  # noqa: PLR2004 - percent
         raise TidingsError(Code.REQUEST_INVALID, "A step is to 1 to 100 percent of the users.")
-    start_ms = wish.starts_ms or now_ms
+    start_ms = request.starts_ms or now_ms
     if start_ms > now_ms + LATEST_START_MS:
         raise TidingsError(Code.REQUEST_INVALID, "A broadcast starts within 60 days: jobs are kept for 90.")
-    if wish.expires_ms is not None and wish.expires_ms > start_ms + LONGEST_MS:
+    if request.expires_ms is not None and request.expires_ms > start_ms + LONGEST_MS:
         raise TidingsError(Code.REQUEST_INVALID, "A broadcast lives for 90 days at most.")
-    if waits[-1] * 1000 >= (wish.expires_ms or start_ms + LONGEST_MS) - start_ms:
+    if waits[-1] * 1000 >= (request.expires_ms or start_ms + LONGEST_MS) - start_ms:
         raise TidingsError(Code.REQUEST_INVALID, "The last step would come after the end.")
 
 
-def _announcement(content: Content) -> Draft:
-    return Draft(
-        notice=content.id,
+def _announcement(content: NotificationContent) -> BroadcastDraft:
+    return BroadcastDraft(
+        notification=content.id,
         category=content.category,
         segment=None if content.reach == EVERYONE else content.reach,
         expires_ms=content.expires_ms or 0,
@@ -206,4 +212,4 @@ def _job_id(first: str, number: int) -> JobId:
 
 
 def _unknown() -> TidingsError:
-    return TidingsError(Code.NOTICE_NOT_FOUND, "There is no such broadcast in this inbox.")
+    return TidingsError(Code.NOTIFICATION_NOT_FOUND, "There is no such broadcast in this inbox.")

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class InboxSpec(Struct, frozen=True, kw_only=True):
     """An inbox as its tenant describes it, whole."""
 
     title: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -32,7 +32,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     is_for_known_users: bool = False
 
 
-class Defaults(Struct, frozen=True, kw_only=True):
+class InboxDefaults(Struct, frozen=True, kw_only=True):
     """What an inbox of the tenant gets if nothing else is said when it is set. Those that there are stay as they are."""
 
     retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
@@ -96,9 +96,9 @@ def check_inbox_id(text: str) -> InboxId:
     return InboxId(text)
 
 
-def made(inbox: InboxId, before: Inbox | None, wanted: Wanted, now_ms: int) -> Inbox:
+def apply_spec(inbox: InboxId, before: Inbox | None, spec: InboxSpec, now_ms: int) -> Inbox:
     """The inbox as wanted, on what was there: codes stay, a schema that changes gets the next version."""
-    checked = _checked(wanted)
+    checked = _checked(spec)
     before = before or Inbox(id=inbox, title=checked.title, created_ms=now_ms)
     codes = _codes(before.codes, checked.categories)
     is_same = checked.schema == before.schema
@@ -119,15 +119,15 @@ def made(inbox: InboxId, before: Inbox | None, wanted: Wanted, now_ms: int) -> I
     )
 
 
-def new_inbox(name: str, defaults: Defaults) -> Wanted:
-    return Wanted(
+def new_inbox(name: str, defaults: InboxDefaults) -> InboxSpec:
+    return InboxSpec(
         title=name, retention_days=defaults.retention_days, is_for_known_users=defaults.is_for_known_users
     )
 
 
-def wanted_of(inbox: Inbox) -> Wanted:
+def spec_of(inbox: Inbox) -> InboxSpec:
     """As it is, to be changed in parts."""
-    return Wanted(
+    return InboxSpec(
         title=inbox.title,
         description=inbox.description,
         categories=tuple(inbox.categories),
@@ -139,20 +139,20 @@ def wanted_of(inbox: Inbox) -> Wanted:
     )
 
 
-def _checked(wanted: Wanted) -> Wanted:
+def _checked(spec: InboxSpec) -> InboxSpec:
     try:
-        wanted = msgspec.convert(msgspec.to_builtins(wanted), Wanted)
+        spec = msgspec.convert(msgspec.to_builtins(spec), InboxSpec)
     except msgspec.ValidationError as error:
         raise TidingsError(Code.REQUEST_INVALID, f"The inbox has a fault: {error}") from error
-    for name in wanted.categories:
+    for name in spec.categories:
         if _CATEGORY.fullmatch(name) is None:
             raise TidingsError(Code.REQUEST_INVALID, f"{name!r} can't be a category's name.")
-    if wanted.default_category is not None and wanted.default_category not in wanted.categories:
+    if spec.default_category is not None and spec.default_category not in spec.categories:
         raise TidingsError(Code.REQUEST_INVALID, "The default category is none of the inbox's.")
-    if wanted.schema is not None:
-        _check_size(wanted.schema)
-        check_schema(wanted.schema)
-    return wanted
+    if spec.schema is not None:
+        _check_size(spec.schema)
+        check_schema(spec.schema)
+    return spec
 
 
 def _check_size(schema: Mapping[str, Any]) -> None:

@@ -10,14 +10,16 @@ COPY_UNITS = 4
 """The row of a user and his counts, in one transaction."""
 
 
-class Price(NamedTuple):
+class CostEstimate(NamedTuple):
     write_units: int
     dollars: float
     copied_write_units: int
     copied_dollars: float
 
 
-def price(users: int, steps: int = 1) -> Price:
+def estimate_cost(users: int, steps: int = 1) -> CostEstimate:
     """What users do with it is theirs: about a write for each who reads it."""
     units, copied = BROADCAST_UNITS + STEP_UNITS * (steps - 1), BROADCAST_UNITS + COPY_UNITS * users
-    return Price(units, round(units * DOLLARS_PER_UNIT, 6), copied, round(copied * DOLLARS_PER_UNIT, 6))
+    return CostEstimate(
+        units, round(units * DOLLARS_PER_UNIT, 6), copied, round(copied * DOLLARS_PER_UNIT, 6)
+    )

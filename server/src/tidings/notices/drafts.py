@@ -12,17 +12,17 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, encode_ulid, ulid_ms
 from tidings.notices import payload
 from tidings.notices.config import Inbox
-from tidings.notices.inboxes import InboxReader
-from tidings.notices.model import Claim, Content, NoticeId, Origin
-from tidings.notices.ports import Claims, Contents, Keys
-from tidings.notices.read import place_of
+from tidings.notices.inboxes import InboxConfigCache
+from tidings.notices.model import KeyClaim, KeyOrigin, NotificationContent, NotificationId
+from tidings.notices.ports import ContentStore, InboxKeys, KeyClaims
+from tidings.notices.read import seal_location
 
 LATEST_MS = 10**13 - 1
 """Keys have 13 digits for it."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class Words(Struct, frozen=True, kw_only=True):
+class NotificationFields(Struct, frozen=True, kw_only=True):
     """What is to be sent. `host_system_id`: its name in the sender's system, once per inbox if `is_unique`."""
 
     message: Mapping[str, Any]
@@ -34,30 +34,36 @@ class Words(Struct, frozen=True, kw_only=True):
     expires_ms: int | None = None
 
 
-class Draft[W: Words](NamedTuple):
+class NotificationDraft[W: NotificationFields](NamedTuple):
     tenant: TenantId
     inbox: Inbox
-    wish: W
+    request: W
     body: bytes
-    claim: Claim
+    claim: KeyClaim
     is_repeat: bool = False
 
     @property
     def sent_ms(self) -> int:
-        return ulid_ms(self.claim.notice)
+        return ulid_ms(self.claim.notification)
 
     @property
     def expires_ms(self) -> int | None:
         """As wished, or as the inbox says."""
         lives_s = self.inbox.expires_after_s
-        return self.wish.expires_ms or (None if lives_s is None else self.sent_ms + lives_s * 1000)
+        return self.request.expires_ms or (None if lives_s is None else self.sent_ms + lives_s * 1000)
 
 
-class Drafts:
+class DraftService:
     """Every step may be repeated: a try with the same key goes on with the ids of the first."""
 
     def __init__(
-        self, inboxes: InboxReader, contents: Contents, claims: Claims, *, keys: Keys, clock: Clock
+        self,
+        inboxes: InboxConfigCache,
+        contents: ContentStore,
+        claims: KeyClaims,
+        *,
+        keys: InboxKeys,
+        clock: Clock,
     ) -> None:
         self._inboxes = inboxes
         self._contents = contents
@@ -65,11 +71,13 @@ class Drafts:
         self._keys = keys
         self._clock = clock
 
-    async def make[W: Words](self, tenant: TenantId, inbox: str, wish: W, key: str | None) -> Draft[W]:
+    async def make[W: NotificationFields](
+        self, tenant: TenantId, inbox: str, wish: W, key: str | None
+    ) -> NotificationDraft[W]:
         found = await self._inboxes.of(tenant, inbox)
         await self._check(tenant, found, wish)
         claim = await self._claim(tenant, found, wish)
-        draft = Draft(tenant, found, wish, payload.encode(wish.message), claim)
+        draft = NotificationDraft(tenant, found, wish, payload.encode_payload(wish.message), claim)
         if key is not None:
             draft = await self._claimed(draft, key)
         if wish.is_unique:
@@ -78,21 +86,21 @@ class Drafts:
 
     async def put(
         self,
-        draft: Draft[Any],
+        draft: NotificationDraft[Any],
         *,
         count: int = 0,
         expires_ms: int | None = None,
         reach: str | None = None,
         is_tracked: bool = False,
-    ) -> Content:
+    ) -> NotificationContent:
         """The same again changes nothing."""
-        notice, wish, keys = draft.claim.notice, draft.wish, await self._keys.of(draft.tenant)
-        content = Content(
+        notice, wish, keys = draft.claim.notification, draft.request, await self._keys.of(draft.tenant)
+        content = NotificationContent(
             id=notice,
             inbox=draft.inbox.id,
             category=draft.inbox.code_to_send(wish.category),
             version=1,
-            sealed=keys.seal(place_of(draft.tenant, notice), 1, draft.body),
+            sealed=keys.seal(seal_location(draft.tenant, notice), 1, draft.body),
             created_ms=draft.sent_ms,
             job=draft.claim.job,
             count=count,
@@ -106,39 +114,41 @@ class Drafts:
         await self._contents.put(draft.tenant, content)
         return content
 
-    async def _check(self, tenant: TenantId, inbox: Inbox, wish: Words) -> None:
-        await payload.check_message(tenant, inbox.schema, wish.message)
+    async def _check(self, tenant: TenantId, inbox: Inbox, wish: NotificationFields) -> None:
+        await payload.check_payload(tenant, inbox.schema, wish.message)
         inbox.code_to_send(wish.category)
         if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
             raise TidingsError(Code.REQUEST_INVALID, "A notice expires in the future, and before 2286.")
         if wish.is_unique and wish.host_system_id is None:
             raise TidingsError(Code.REQUEST_INVALID, "There is no `host_system_id` to be unique.")
 
-    async def _claim(self, tenant: TenantId, inbox: Inbox, wish: Words) -> Claim:
+    async def _claim(self, tenant: TenantId, inbox: Inbox, wish: NotificationFields) -> KeyClaim:
         keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
         said = f"{tenant}#{inbox.id}#notice#".encode() + _encode(wish)
-        return Claim(
-            notice=NoticeId(encode_ulid(now_ms, secrets.randbits(80))),
+        return KeyClaim(
+            notification=NotificationId(encode_ulid(now_ms, secrets.randbits(80))),
             job=encode_ulid(now_ms, secrets.randbits(80)),
             fingerprint=keys.fingerprint(said),
             at_ms=now_ms,
         )
 
-    async def _claimed[W: Words](self, draft: Draft[W], key: str) -> Draft[W]:
+    async def _claimed[W: NotificationFields](
+        self, draft: NotificationDraft[W], key: str
+    ) -> NotificationDraft[W]:
         """With the ids of the first try. Raises `key_conflict` if that was another wish."""
-        first = await self._claims.claim(draft.tenant, draft.inbox.id, Origin.KEY, key, draft.claim)
+        first = await self._claims.claim(draft.tenant, draft.inbox.id, KeyOrigin.KEY, key, draft.claim)
         if first is None:
             return draft
         if first.fingerprint != draft.claim.fingerprint:
-            raise TidingsError(Code.KEY_CONFLICT, "Something else was sent under this key.")
+            raise TidingsError(Code.IDEMPOTENCY_CONFLICT, "Something else was sent under this key.")
         return draft._replace(claim=first, is_repeat=True)
 
-    async def _claim_host(self, draft: Draft[Any]) -> None:
-        host = draft.wish.host_system_id
-        first = await self._claims.claim(draft.tenant, draft.inbox.id, Origin.HOST, host, draft.claim)
-        if first is not None and first.notice != draft.claim.notice:
+    async def _claim_host(self, draft: NotificationDraft[Any]) -> None:
+        host = draft.request.host_system_id
+        first = await self._claims.claim(draft.tenant, draft.inbox.id, KeyOrigin.HOST, host, draft.claim)
+        if first is not None and first.notification != draft.claim.notification:
             raise TidingsError(
-                Code.KEY_CONFLICT,
+                Code.IDEMPOTENCY_CONFLICT,
                 "There is a notice with this `host_system_id` in the inbox.",
-                details={"notice_id": first.notice},
+                details={"notice_id": first.notification},
             )

@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.notices.model import NoticeId, Owner, Row
-from tidings.notices.ports import Given, Live, News, Shelf
+from tidings.notices.model import InboxKey, NotificationId, NotificationRow
+from tidings.notices.ports import GiveResult, InboxChangeNotifier, InboxEvent, InboxRepository
 
 _TRIES = 50
 """Each time somebody else gave or marked something in between."""
 
 
-class Gift(Enum):
+class DeliveryOutcome(Enum):
     """`LATE`: it has expired, or was sent before what this user's inbox still keeps."""
 
     GIVEN = "given"
@@ -21,28 +21,30 @@ class Gift(Enum):
     LATE = "late"
 
 
-class Give:
-    def __init__(self, shelf: Shelf, clock: Clock, live: Live) -> None:
-        self._shelf = shelf
+class NotificationDeliverer:
+    def __init__(self, repository: InboxRepository, clock: Clock, live: InboxChangeNotifier) -> None:
+        self._repository = repository
         self._clock = clock
         self._live = live
 
-    async def __call__(self, owner: Owner, row: Row) -> Gift:
+    async def __call__(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
         """`row.delivered_ms` is set here: later than every mark of the user, so that none is below one unseen."""
         latest_ms = 0
         for _ in range(_TRIES):
             at_ms = max(self._clock.now_ms(), latest_ms + 1)
             if row.expires_ms is not None and row.expires_ms <= at_ms:
-                return Gift.LATE
-            given = await self._shelf.give(owner, replace(row, delivered_ms=at_ms))
-            if isinstance(given, Given):
-                return self._told(owner, row.id, given)
-            if given.kept_from_ms > row.sent_ms:
-                return Gift.LATE
+                return DeliveryOutcome.LATE
+            given = await self._repository.add(inbox_key, replace(row, delivered_ms=at_ms))
+            if isinstance(given, GiveResult):
+                return self._publisher(inbox_key, row.id, given)
+            if given.retained_from_ms > row.sent_ms:
+                return DeliveryOutcome.LATE
             latest_ms = given.latest_ms
         raise TidingsError(Code.OVERLOADED, "Too many change this inbox at once.")
 
-    def _told(self, owner: Owner, notice: NoticeId, given: Given) -> Gift:
+    def _publisher(
+        self, inbox_key: InboxKey, notification: NotificationId, result: GiveResult
+    ) -> DeliveryOutcome:
         """Told again if it was there: whoever gave it may have died before he told."""
-        self._live.tell(owner, News.GIVEN, notice)
-        return Gift.GIVEN if given is Given.GIVEN else Gift.THERE
+        self._live.notify(inbox_key, InboxEvent.GIVEN, notification)
+        return DeliveryOutcome.GIVEN if result is GiveResult.GIVEN else DeliveryOutcome.THERE

@@ -8,66 +8,66 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from tidings.broadcasts.model import LogId
-from tidings.notices.ports import LogLine
-from tidings.routing.model import LogMoved, RoutesAwayError, encode
+from tidings.broadcasts.model import BroadcastLogId
+from tidings.broadcasts.ports import BroadcastBus
+from tidings.routing.model import BroadcastLogAdvanced, RegistryUnavailableError, encode_messages
 
-MOST = 1_000
+MAX_PENDING_LOGS = 1_000
 """Logs that may wait while Redis is away."""
-_AGAIN_S = 1.0
+_RETRY_S = 1.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Moved:
+class _PendingAdvance:
     sequence: int = 0
     amended: dict[str, None] = field(default_factory=dict)
 
 
-class LiveLogs:
+class BroadcastLogPublisher:
     """Belongs to the loop that it is used in. `lost` counts words that nobody was told."""
 
-    def __init__(self, line: LogLine) -> None:
-        self._line = line
-        self._waiting: dict[LogId, _Moved] = {}
+    def __init__(self, bus: BroadcastBus) -> None:
+        self._bus = bus
+        self._waiting: dict[BroadcastLogId, _PendingAdvance] = {}
         self._task: asyncio.Task[None] | None = None
         self.lost = 0
 
-    def moved(self, log: LogId, sequence: int, /) -> None:
-        if (word := self._word(log)) is not None:
+    def moved(self, log: BroadcastLogId, sequence: int, /) -> None:
+        if (word := self._message(log)) is not None:
             word.sequence = max(word.sequence, sequence)
 
-    def amended(self, log: LogId, notice: str, /) -> None:
-        if (word := self._word(log)) is not None:
-            word.amended[notice] = None
+    def amended(self, log: BroadcastLogId, notification: str, /) -> None:
+        if (word := self._message(log)) is not None:
+            word.amended[notification] = None
 
-    async def settled(self, within_s: float) -> None:
+    async def wait_idle(self, within_s: float) -> None:
         """What was told of is said, or it took too long."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=within_s)
             self._task.cancel()
 
-    def _word(self, log: LogId) -> _Moved | None:
-        if log not in self._waiting and len(self._waiting) >= MOST:
+    def _message(self, log: BroadcastLogId) -> _PendingAdvance | None:
+        if log not in self._waiting and len(self._waiting) >= MAX_PENDING_LOGS:
             self.lost += 1
             return None
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
-        return self._waiting.setdefault(log, _Moved())
+        return self._waiting.setdefault(log, _PendingAdvance())
 
     async def _run(self) -> None:
         while self._waiting:
             log = next(iter(self._waiting))
             word = self._waiting.pop(log)
-            said = LogMoved(word.sequence, tuple(word.amended))
+            said = BroadcastLogAdvanced(word.sequence, tuple(word.amended))
             try:
-                await self._line.to_broadcasts(log.tenant, log.inbox, encode((said,)))
-            except RoutesAwayError as error:
+                await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((said,)))
+            except RegistryUnavailableError as error:
                 _log.warning("nobody is told of broadcasts for a moment: %s", error)
-                self._again(log, word)
-                await asyncio.sleep(_AGAIN_S)
+                self._retry(log, word)
+                await asyncio.sleep(_RETRY_S)
 
-    def _again(self, log: LogId, word: _Moved) -> None:
+    def _retry(self, log: BroadcastLogId, word: _PendingAdvance) -> None:
         later = self._waiting.setdefault(log, word)
         later.sequence = max(later.sequence, word.sequence)
         later.amended = word.amended | later.amended

@@ -6,132 +6,152 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from tidings.broadcasts.ports import ReadTracker
 from tidings.notices import rules, wide
-from tidings.notices.book import Book
-from tidings.notices.model import Change, NoticeId, Owner, Row, Sheet, Wide
-from tidings.notices.ports import Deed, Readers
+from tidings.notices.book import InboxStateService
+from tidings.notices.model import (
+    BroadcastState,
+    InboxChange,
+    InboxKey,
+    InboxSnapshot,
+    NotificationId,
+    NotificationRow,
+)
+from tidings.notices.ports import InboxOperation
 
-AT_ONCE = 25
+MAX_CONCURRENT = 25
 """Rows of one change: each may bring an item that expires, and there is what has expired beside them."""
 _PAGE = 1_000
 
 
-class Doing(NamedTuple):
+class MarkOperation(NamedTuple):
     """To a direct notice, and to broadcasts."""
 
-    row: Callable[[Row, Sheet], Row]
-    bits: Callable[[Sheet, int], Wide]
+    row: Callable[[NotificationRow, InboxSnapshot], NotificationRow]
+    bits: Callable[[InboxSnapshot, int], BroadcastState]
 
 
-_READ = Doing(rules.marked_read, wide.marked_read)
-_REOPEN = Doing(rules.reopened, wide.reopened)
-_ARCHIVE = Doing(rules.archived, wide.archived)
-_RESTORE = Doing(rules.restored, wide.restored)
+_MARK_READ = MarkOperation(rules.mark_read, wide.mark_read)
+_MARK_UNREAD = MarkOperation(rules.mark_unread, wide.mark_unread)
+_ARCHIVE = MarkOperation(rules.archive, wide.archive)
+_RESTORE = MarkOperation(rules.restore, wide.restore)
 
 
-class Mark:
-    def __init__(self, book: Book, readers: Readers) -> None:
-        self._book = book
+class InboxMarker:
+    def __init__(self, inbox_state: InboxStateService, readers: ReadTracker) -> None:
+        self._state = inbox_state
         self._readers = readers
 
-    async def read(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet:
+    async def read(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot:
         """What is read, gone or not there stays as it is."""
-        return await self._each(owner, ids, _READ, at_least)
+        return await self._each(inbox_key, ids, _MARK_READ, at_least)
 
-    async def reopen(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet:
+    async def reopen(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot:
         """Unread again, whatever was marked before."""
-        return await self._each(owner, ids, _REOPEN, at_least)
+        return await self._each(inbox_key, ids, _MARK_UNREAD, at_least)
 
-    async def archive(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet:
-        return await self._each(owner, ids, _ARCHIVE, at_least)
+    async def archive(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot:
+        return await self._each(inbox_key, ids, _ARCHIVE, at_least)
 
-    async def restore(self, owner: Owner, ids: Sequence[NoticeId], at_least: int = 0) -> Sheet:
+    async def restore(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
+    ) -> InboxSnapshot:
         """Out of the archive: as read or unread as it was."""
-        return await self._each(owner, ids, _RESTORE, at_least)
+        return await self._each(inbox_key, ids, _RESTORE, at_least)
 
     async def read_all(
         self,
-        owner: Owner,
+        inbox_key: InboxKey,
         before_ms: int | None = None,
         category: int | None = None,
         at_least: int = 0,
-    ) -> Sheet:
+    ) -> InboxSnapshot:
         """All up to a time, of all or of one category. What is yet to come is never read by it."""
 
-        async def edit(sheet: Sheet) -> Change | None:
+        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
             direct = await self._direct_marked(sheet, before_ms, category)
-            state = wide.marked_all(sheet, before_ms, category)
+            state = wide.mark_all_read(sheet, before_ms, category)
             await self._note(sheet, state)
             return _both(sheet, direct, state)
 
-        return await self._book.change(owner, Deed.SETTLE, edit, at_least)
+        return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
-    async def see_all(self, owner: Owner, at_least: int = 0) -> Sheet:
+    async def see_all(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
         """The user has looked: what is there now is no news any more, read or not."""
 
-        async def edit(sheet: Sheet) -> Change | None:
-            direct = rules.all_seen(sheet) if rules.has_news(sheet) else None
-            return _both(sheet, direct, wide.all_seen(sheet))
+        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
+            direct = rules.mark_all_seen(sheet) if rules.has_unseen(sheet) else None
+            return _both(sheet, direct, wide.mark_all_seen(sheet))
 
-        return await self._book.change(owner, Deed.SETTLE, edit, at_least)
+        return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
     async def _direct_marked(
-        self, sheet: Sheet, before_ms: int | None, category: int | None
-    ) -> Change | None:
-        at_ms = rules.mark_ms(sheet, before_ms)
-        if not rules.is_news(sheet, at_ms, category):
+        self, snapshot: InboxSnapshot, before_ms: int | None, category: int | None
+    ) -> InboxChange | None:
+        at_ms = rules.mark_ms(snapshot, before_ms)
+        if not rules.is_mark_new(snapshot, at_ms, category):
             return None
-        unread = await self._unread(sheet) if rules.needs_rows(sheet, at_ms, category) else None
-        return rules.marked_all(sheet, at_ms, category, unread)
+        unread = await self._unread(snapshot) if rules.needs_rows(snapshot, at_ms, category) else None
+        return rules.mark_all_read(snapshot, at_ms, category, unread)
 
-    async def _each(self, owner: Owner, ids: Sequence[NoticeId], doing: Doing, at_least: int) -> Sheet:
+    async def _each(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
+    ) -> InboxSnapshot:
         sheet = None
-        for some in batched(dict.fromkeys(ids), AT_ONCE):
-            sheet = await self._some(owner, some, doing, at_least)
-        return sheet or await self._book.look(owner, at_least)
+        for some in batched(dict.fromkeys(ids), MAX_CONCURRENT):
+            sheet = await self._some(inbox_key, some, doing, at_least)
+        return sheet or await self._state.read(inbox_key, at_least)
 
-    async def _some(self, owner: Owner, ids: Sequence[NoticeId], doing: Doing, at_least: int) -> Sheet:
-        async def edit(sheet: Sheet) -> Change | None:
+    async def _some(
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
+    ) -> InboxSnapshot:
+        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
             bits, direct = _split(sheet, ids)
-            found = (await self._book.shelf.rows(owner, direct)).values()
-            live = [row for row in found if rules.is_live(row, sheet.now_ms, sheet.keep_from_ms)]
+            found = (await self._state.repository.rows(inbox_key, direct)).values()
+            live = [row for row in found if rules.is_live(row, sheet.now_ms, sheet.retain_from_ms)]
             pairs = [(row, after) for row in live if (after := doing.row(row, sheet)) != row]
-            state = doing.bits(sheet, bits) if bits else sheet.wide
+            state = doing.bits(sheet, bits) if bits else sheet.broadcast_state
             await self._note(sheet, state)
-            return _both(sheet, rules.changed(sheet, pairs) if pairs else None, state)
+            return _both(sheet, rules.apply_row_changes(sheet, pairs) if pairs else None, state)
 
-        return await self._book.change(owner, Deed.MARK, edit, at_least)
+        return await self._state.change(inbox_key, InboxOperation.MARK, edit, at_least)
 
-    async def _note(self, sheet: Sheet, state: Wide) -> None:
+    async def _note(self, snapshot: InboxSnapshot, state: BroadcastState) -> None:
         """Before the state is written: afterwards a repeat would find nothing to note."""
-        if read := wide.newly_read(sheet, state):
-            await self._readers.note(sheet.owner.tenant, sheet.owner.user, read, sheet.now_ms)
+        if read := wide.newly_read_releases(snapshot, state):
+            await self._readers.note(snapshot.owner.tenant, snapshot.owner.user, read, snapshot.now_ms)
 
-    async def _unread(self, sheet: Sheet) -> list[Row]:
+    async def _unread(self, snapshot: InboxSnapshot) -> list[NotificationRow]:
         """All rows that are counted; found from the newest on, and not a row further than the last of them."""
-        found: list[Row] = []
+        found: list[NotificationRow] = []
         below, has_more = None, True
-        while has_more and len(found) < sheet.counts.total:
-            rows, has_more = await self._book.shelf.page(sheet.owner, below, _PAGE)
-            found += [row for row in rows if rules.is_unread(row, sheet)]
+        while has_more and len(found) < snapshot.counts.total:
+            rows, has_more = await self._state.repository.page(snapshot.owner, below, _PAGE)
+            found += [row for row in rows if rules.is_unread(row, snapshot)]
             below = rows[-1].id if rows else None
         return found
 
 
-def _split(sheet: Sheet, ids: Sequence[NoticeId]) -> tuple[int, list[NoticeId]]:
+def _split(snapshot: InboxSnapshot, ids: Sequence[NotificationId]) -> tuple[int, list[NotificationId]]:
     """Broadcasts are known by the log; the others may be rows."""
     bits, direct = 0, []
     for notice in ids:
-        if sheet.shown.board.of_notice(notice):
-            bits |= wide.named(sheet, notice)
+        if snapshot.shown.log_index.of_notification(notice):
+            bits |= wide.release_for_user(snapshot, notice)
         else:
             direct.append(notice)
     return bits, direct
 
 
-def _both(sheet: Sheet, direct: Change | None, after: Wide) -> Change | None:
+def _both(snapshot: InboxSnapshot, direct: InboxChange | None, after: BroadcastState) -> InboxChange | None:
     """One change of both kinds; None where neither changes."""
-    state = wide.following(sheet, after)
+    state = wide.next_state(snapshot, after)
     if state is None:
         return direct
-    return Change(wide=state) if direct is None else replace(direct, wide=state)
+    return InboxChange(broadcast_state=state) if direct is None else replace(direct, broadcast_state=state)

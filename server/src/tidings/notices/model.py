@@ -1,6 +1,6 @@
 """A notice as one user has it, and what is counted of his inbox.
 
-Each inbox of a user has a time of its own (`Counts.latest_ms`): it is never behind what was given, marked or settled
+Each inbox of a user has a time of its own (`UnreadCounts.latest_ms`): it is never behind what was given, marked or settled
 there, whatever the clocks of processes say. What is later is decided by it alone.
 """
 
@@ -10,17 +10,17 @@ from typing import NamedTuple, NewType
 
 from msgspec import Struct, field
 
-from tidings.broadcasts.model import NOTHING, Shown
+from tidings.broadcasts.model import NOTHING, UserBroadcasts
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 
-NoticeId = NewType("NoticeId", str)
+NotificationId = NewType("NotificationId", str)
 InboxId = NewType("InboxId", str)
 
 UNCATEGORISED = 0
 """The code of notices without a category: they count in all, and nowhere else."""
 
 
-class Owner(NamedTuple):
+class InboxKey(NamedTuple):
     """Whose notices: a user's, in one inbox. All of them stand in one partition."""
 
     tenant: TenantId
@@ -28,10 +28,10 @@ class Owner(NamedTuple):
     inbox: InboxId
 
 
-class Row(Struct, frozen=True, kw_only=True, gc=False):
+class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
     """A pointer to a notice, and what the user did with it. `delivered_ms` None: redacted before it came."""
 
-    id: NoticeId
+    id: NotificationId
     category: int
     delivered_ms: int | None
     host_system_id: str | None = None
@@ -51,17 +51,17 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
         return self.reopened_ms or self.delivered_ms or 0
 
 
-class Expiring(Struct, frozen=True, kw_only=True, gc=False):
+class ExpiryEntry(Struct, frozen=True, kw_only=True, gc=False):
     """Stands while an unread notice that expires is counted; below the watermarks it counts no more."""
 
-    id: NoticeId
+    id: NotificationId
     at_ms: int
     category: int
     since_ms: int
     delivered_ms: int
 
 
-class Counts(Struct, frozen=True, kw_only=True):
+class UnreadCounts(Struct, frozen=True, kw_only=True):
     """Unread, in all and by category's code; unseen: unread, and given since the user last looked.
 
     Every change of a row or of the counts makes `version` one more: it is the lock of the partition.
@@ -73,13 +73,13 @@ class Counts(Struct, frozen=True, kw_only=True):
     read_before_ms: int = 0
     category_read_before_ms: Mapping[int, int] = field(default_factory=dict)
     seen_before_ms: int = 0
-    kept_from_ms: int = 0
+    retained_from_ms: int = 0
     """What was sent before is gone for good."""
     latest_ms: int = 0
     version: int = 0
 
 
-class Wide(Struct, frozen=True, kw_only=True):
+class BroadcastState(Struct, frozen=True, kw_only=True):
     """What a user did with broadcasts, by their sequences. `unread`: made unread again, and when.
 
     Kept apart from the counts of direct notices, with a version of its own: a delivery must not disturb it.
@@ -97,7 +97,7 @@ class Wide(Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
-class Tally(NamedTuple):
+class BroadcastCounts(NamedTuple):
     """What is unread of the broadcasts. `next_ms`: when that changes by itself."""
 
     total: int = 0
@@ -106,46 +106,46 @@ class Tally(NamedTuple):
     next_ms: int | None = None
 
 
-class Standing(NamedTuple):
+class StoredInbox(NamedTuple):
     """What one Query gives: the counts, and the expiring ones from the earliest on. `is_cut`: there are more."""
 
-    counts: Counts
-    expiring: tuple[Expiring, ...]
+    counts: UnreadCounts
+    expiring: tuple[ExpiryEntry, ...]
     is_cut: bool = False
-    wide: Wide | None = None
+    broadcast_state: BroadcastState | None = None
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class InboxChange(Struct, frozen=True, kw_only=True):
     """What is written together, on condition that nothing was since `version`.
 
-    Without `counts` nothing direct is; `wide` follows the version before its own.
+    Without `counts` nothing direct is; `broadcast_state` follows the version before its own.
     """
 
     version: int = 0
-    counts: Counts | None = None
-    wide: Wide | None = None
-    rows: tuple[Row, ...] = ()
-    expiring: tuple[Expiring, ...] = ()
-    dropped: tuple[Expiring, ...] = ()
+    counts: UnreadCounts | None = None
+    broadcast_state: BroadcastState | None = None
+    rows: tuple[NotificationRow, ...] = ()
+    expiring: tuple[ExpiryEntry, ...] = ()
+    dropped: tuple[ExpiryEntry, ...] = ()
 
 
-class Sheet(Struct, frozen=True, kw_only=True):
+class InboxSnapshot(Struct, frozen=True, kw_only=True):
     """An inbox as it is at `now_ms`: the counts without what has expired or is kept no longer.
 
     `counts`, `dropped` (to be deleted with the next change) and `next_ms` (when the counts change by themselves) are of
-    direct notices; `shown`, `wide` and `tally` of broadcasts; the properties are of both.
+    direct notices; `shown`, `broadcast_state` and `tally` of broadcasts; the properties are of both.
     """
 
-    owner: Owner
-    stored: Counts
-    counts: Counts
+    owner: InboxKey
+    stored: UnreadCounts
+    counts: UnreadCounts
     now_ms: int
-    keep_from_ms: int
-    dropped: tuple[Expiring, ...] = ()
+    retain_from_ms: int
+    dropped: tuple[ExpiryEntry, ...] = ()
     next_ms: int | None = None
-    shown: Shown = NOTHING
-    wide: Wide = Wide()
-    tally: Tally = Tally()
+    shown: UserBroadcasts = NOTHING
+    broadcast_state: BroadcastState = BroadcastState()
+    tally: BroadcastCounts = BroadcastCounts()
 
     @property
     def total(self) -> int:
@@ -173,13 +173,13 @@ EVERYONE = "*"
 """No segment has this name."""
 
 
-class Content(Struct, frozen=True, kw_only=True):
+class NotificationContent(Struct, frozen=True, kw_only=True):
     """What a notice says now, once for all who have it. `sealed` None: it was redacted.
 
     `job` brought it to its users; `recall` takes it back. `reach` is of broadcasts: `EVERYONE`, or a segment's name.
     """
 
-    id: NoticeId
+    id: NotificationId
     inbox: InboxId
     category: int
     version: int
@@ -197,17 +197,17 @@ class Content(Struct, frozen=True, kw_only=True):
     is_tracked: bool = False
 
 
-class Origin(StrEnum):
+class KeyOrigin(StrEnum):
     """What a key is: of a request, or the name of the notice in the sender's own system."""
 
     KEY = "i"
     HOST = "h"
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class KeyClaim(Struct, frozen=True, kw_only=True):
     """What was sent under a key: a try that comes later goes on with these ids."""
 
-    notice: NoticeId
+    notification: NotificationId
     job: str
     fingerprint: bytes
     at_ms: int

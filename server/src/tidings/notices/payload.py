@@ -8,9 +8,9 @@ import msgspec
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.notices.schema_cost import unrolled
-from tidings.notices.schema_helper import SchemaHelper
-from tidings.notices.validation import faults_of, is_valid, validator
+from tidings.notices.schema_cost import count_unrolled
+from tidings.notices.schema_helper import SchemaProcess
+from tidings.notices.validation import is_valid, make_validator, schema_errors
 
 MAX_BYTES = 16 * 1024
 _CHEAP = 20_000
@@ -19,10 +19,10 @@ _CHEAP_FAULTS = 1_000
 """The same for finding out what is wrong with one that is not valid."""
 _BYTES_PER_VALUE = 8
 _encode = msgspec.json.Encoder(order="sorted").encode
-_helper = SchemaHelper()
+_helper = SchemaProcess()
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
+def encode_payload(message: Mapping[str, Any]) -> bytes:
     body = _encode(message)
     if len(body) > MAX_BYTES:
         raise TidingsError(
@@ -35,13 +35,13 @@ def check_schema(schema: Mapping[str, Any]) -> None:
     """Raises `request_invalid` for what is no schema of draft 2020-12, refers to something outside, or is too complex."""
     _unrolled(body := _encode(schema))
     try:
-        validator(body)
+        make_validator(body)
     except ValueError as error:
         reason = str(error).partition("\n")[0]
         raise TidingsError(Code.REQUEST_INVALID, f"The schema can't be used: {reason}") from error
 
 
-async def check_message(
+async def check_payload(
     tenant: TenantId, schema: Mapping[str, Any] | None, message: Mapping[str, Any]
 ) -> None:
     """Raises `content_invalid`, with the first faults.
@@ -51,12 +51,12 @@ async def check_message(
     """
     if schema is None:
         return
-    wanted, body = _encode(schema), encode(message)
+    wanted, body = _encode(schema), encode_payload(message)
     steps = _unrolled(wanted) * (1 + len(body) // _BYTES_PER_VALUE)
     if steps <= _CHEAP and is_valid(wanted, message):
         return
     if steps <= _CHEAP_FAULTS:
-        faults = faults_of(wanted, message)
+        faults = schema_errors(wanted, message)
     else:
         faults = await _helper.faults(tenant, wanted, body)
     if faults:
@@ -67,4 +67,4 @@ async def check_message(
 
 @lru_cache(maxsize=256)
 def _unrolled(schema: bytes) -> int:
-    return unrolled(msgspec.json.decode(schema))
+    return count_unrolled(msgspec.json.decode(schema))

@@ -6,14 +6,20 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from tidings.broadcasts.model import Showing
+from tidings.broadcasts.model import BroadcastRelease
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.notices import pages, rules, wide
-from tidings.notices.book import Book
-from tidings.notices.explain import Reason, reason_of
-from tidings.notices.model import Content, NoticeId, Owner, Row, Sheet
-from tidings.notices.pages import Below, Spot
-from tidings.notices.ports import Keys, OpeningKeys, Said
+from tidings.notices.book import InboxStateService
+from tidings.notices.explain import CountExplanation, explain_row
+from tidings.notices.model import (
+    InboxKey,
+    InboxSnapshot,
+    NotificationContent,
+    NotificationId,
+    NotificationRow,
+)
+from tidings.notices.pages import ListEntry, PageCursor
+from tidings.notices.ports import ContentReader, InboxKeys, OpeningKeys
 
 MAX_PAGE = 100
 _SCANNED = 2_000
@@ -21,18 +27,18 @@ _SCANNED = 2_000
 _decode = msgspec.json.Decoder().decode
 
 
-class Filter(Struct, frozen=True, kw_only=True):
+class NotificationFilter(Struct, frozen=True, kw_only=True):
     category: int | None = None
     is_unread: bool = False
     is_archived: bool = False
 
 
-EVERYTHING = Filter()
+EVERYTHING = NotificationFilter()
 
 
-class Notice(NamedTuple):
-    row: Row
-    content: Content
+class VisibleNotification(NamedTuple):
+    row: NotificationRow
+    content: NotificationContent
     message: Any
     is_read: bool
     is_seen: bool
@@ -40,129 +46,144 @@ class Notice(NamedTuple):
     """When it was read, by itself or by a mark of all."""
 
 
-class Page(NamedTuple):
+class NotificationSlice(NamedTuple):
     """Newest first. `below` goes into the next; None: this was the last."""
 
-    notices: Sequence[Notice]
+    notifications: Sequence[VisibleNotification]
     below: str | None
-    sheet: Sheet
+    snapshot: InboxSnapshot
 
 
-class Explained(NamedTuple):
-    sheet: Sheet
-    reasons: Sequence[Reason]
+class ExplainedCounts(NamedTuple):
+    snapshot: InboxSnapshot
+    reasons: Sequence[CountExplanation]
     below: str | None
 
 
-def place_of(tenant: TenantId, notice: NoticeId) -> ChatKey:
+def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
     """Where a notice's content is sealed for. No chat has a `#` in its id."""
-    return ChatKey(tenant, ChatId(f"#{notice}"))
+    return ChatKey(tenant, ChatId(f"#{notification}"))
 
 
-class Read:
-    def __init__(self, book: Book, contents: Said, keys: Keys) -> None:
-        self._book = book
+class InboxQueries:
+    def __init__(self, inbox_state: InboxStateService, contents: ContentReader, keys: InboxKeys) -> None:
+        self._state = inbox_state
         self._contents = contents
         self._keys = keys
 
-    async def counts(self, owner: Owner, at_least: int = 0) -> Sheet:
-        return await self._book.look(owner, at_least)
+    async def counts(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
+        return await self._state.read(inbox_key, at_least)
 
     async def page(
         self,
-        owner: Owner,
+        inbox_key: InboxKey,
         limit: int,
-        wanted: Filter = EVERYTHING,
+        wanted: NotificationFilter = EVERYTHING,
         below: str | None = None,
         at_least: int = 0,
-    ) -> Page:
-        sheet = await self._book.look(owner, at_least)
+    ) -> NotificationSlice:
+        sheet = await self._state.read(inbox_key, at_least)
         if wanted.is_unread and sheet.total == 0:
-            return Page((), None, sheet)
-        start = Below.of(below, sheet.shown.board.head)
-        rows, end = await self._rows(sheet, limit, wanted, start and start.place)
-        shown = [each for each in pages.showings(sheet, wide.visible(sheet)) if _is_shown(each, wanted)]
-        spots, end = pages.merged(rows, pages.within(shown, start, end), limit, end)
-        head = sheet.shown.board.head if start is None else start.head
-        return Page(await self._opened(sheet, spots), pages.text(end, head), sheet)
+            return NotificationSlice((), None, sheet)
+        start = PageCursor.of(below, sheet.shown.log_index.head)
+        rows, end = await self._rows(sheet, limit, wanted, start and start.sort_key)
+        shown = [
+            each for each in pages.releases_in(sheet, wide.visible_mask(sheet)) if _is_visible(each, wanted)
+        ]
+        spots, end = pages.merge_page(rows, pages.clip_page(shown, start, end), limit, end)
+        head = sheet.shown.log_index.head if start is None else start.head
+        return NotificationSlice(await self._opened(sheet, spots), pages.encode_cursor(end, head), sheet)
 
-    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> Page:
+    async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NotificationSlice:
         """Those of them that are there and not archived, as they are now, with the counts."""
-        sheet = await self._book.look(owner)
-        rows = await self._book.shelf.rows(owner, ids) if ids else {}
-        wanted = [Spot(row.id, row) for row in rows.values() if _is_wanted(row, sheet, EVERYTHING)]
-        return Page(await self._opened(sheet, wanted) if wanted else (), None, sheet)
+        sheet = await self._state.read(inbox_key)
+        rows = await self._state.repository.rows(inbox_key, ids) if ids else {}
+        wanted = [ListEntry(row.id, row) for row in rows.values() if _matches(row, sheet, EVERYTHING)]
+        return NotificationSlice(await self._opened(sheet, wanted) if wanted else (), None, sheet)
 
-    async def shown(self, tenant: TenantId, showing: Showing) -> Notice | None:
+    async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
         """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
-        notice = NoticeId(showing.notice)
+        notice = NotificationId(release.notification)
         content = (await self._contents.of(tenant, [notice])).get(notice)
         if content is None or content.sealed is None:
             return None
         keys = await self._keys.to_read(tenant, [content.sealed])
-        message = _message(keys, place_of(tenant, notice), content.version, content.sealed)
-        row = Row(
+        message = _message(keys, seal_location(tenant, notice), content.version, content.sealed)
+        row = NotificationRow(
             id=notice,
-            category=showing.category,
-            delivered_ms=showing.at_ms,
+            category=release.category,
+            delivered_ms=release.at_ms,
             host_system_id=content.host_system_id,
-            expires_ms=showing.expires_ms,
+            expires_ms=release.expires_ms,
         )
-        return Notice(row, content, message, is_read=False, is_seen=False, read_ms=None)
+        return VisibleNotification(row, content, message, is_read=False, is_seen=False, read_ms=None)
 
-    async def explain(self, owner: Owner, limit: int, below: str | None = None) -> Explained:
+    async def explain(self, inbox_key: InboxKey, limit: int, below: str | None = None) -> ExplainedCounts:
         """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
-        sheet = await self._book.look(owner)
-        start = Below.of(below, sheet.shown.board.head)
-        rows, has_more = await self._book.shelf.page(owner, start and start.place, limit)
+        sheet = await self._state.read(inbox_key)
+        start = PageCursor.of(below, sheet.shown.log_index.head)
+        rows, has_more = await self._state.repository.page(inbox_key, start and start.sort_key, limit)
         end = rows[-1].id if rows and has_more else None
-        shown = pages.showings(sheet, sheet.shown.board.everything)
-        spots, end = pages.merged(rows, pages.within(shown, start, end), limit, end)
-        head = sheet.shown.board.head if start is None else start.head
-        return Explained(sheet, [reason_of(each, sheet) for each in spots], pages.text(end, head))
+        shown = pages.releases_in(sheet, sheet.shown.log_index.everything)
+        spots, end = pages.merge_page(rows, pages.clip_page(shown, start, end), limit, end)
+        head = sheet.shown.log_index.head if start is None else start.head
+        return ExplainedCounts(
+            sheet, [explain_row(each, sheet) for each in spots], pages.encode_cursor(end, head)
+        )
 
     async def _rows(
-        self, sheet: Sheet, limit: int, wanted: Filter, below: NoticeId | None
-    ) -> tuple[list[Row], NoticeId | None]:
-        found: list[Row] = []
-        if wanted.is_unread and sheet.counts.total == 0:
+        self, snapshot: InboxSnapshot, limit: int, wanted: NotificationFilter, below: NotificationId | None
+    ) -> tuple[list[NotificationRow], NotificationId | None]:
+        found: list[NotificationRow] = []
+        if wanted.is_unread and snapshot.counts.total == 0:
             return found, None
         scanned, has_more = 0, True
         while has_more and len(found) < limit and scanned < _SCANNED:
-            rows, has_more = await self._book.shelf.page(
-                sheet.owner, below, _asked(limit - len(found), scanned, wanted)
+            rows, has_more = await self._state.repository.page(
+                snapshot.owner, below, _asked(limit - len(found), scanned, wanted)
             )
             for row in rows:
                 scanned, below = scanned + 1, row.id
-                if _is_wanted(row, sheet, wanted):
+                if _matches(row, snapshot, wanted):
                     found.append(row)
                 if len(found) == limit and row is not rows[-1]:
                     return found, below
         return found, below if has_more else None
 
-    async def _opened(self, sheet: Sheet, spots: Sequence[Spot]) -> list[Notice]:
+    async def _opened(self, snapshot: InboxSnapshot, spots: Sequence[ListEntry]) -> list[VisibleNotification]:
         """What was redacted a moment ago is hidden at once, though its row is yet to be settled."""
-        tenant = sheet.owner.tenant
+        tenant = snapshot.owner.tenant
         contents = await self._contents.of(tenant, [each.row.id for each in spots])
         there = {notice: each.sealed for notice, each in contents.items() if each.sealed is not None}
         keys = await self._keys.to_read(tenant, there.values())
 
-        def message(content: Content) -> object:
-            return _message(keys, place_of(tenant, content.id), content.version, there[content.id])
+        def message(content: NotificationContent) -> object:
+            return _message(keys, seal_location(tenant, content.id), content.version, there[content.id])
 
         return [
-            _notice(sheet, each, contents[each.row.id], message) for each in spots if each.row.id in there
+            _notification(snapshot, each, contents[each.row.id], message)
+            for each in spots
+            if each.row.id in there
         ]
 
 
-def _notice(sheet: Sheet, spot: Spot, content: Content, message: Callable[[Content], object]) -> Notice:
+def _notification(
+    snapshot: InboxSnapshot,
+    spot: ListEntry,
+    content: NotificationContent,
+    message: Callable[[NotificationContent], object],
+) -> VisibleNotification:
     row = spot.row
-    if spot.showing is None:
-        is_read, is_seen = rules.is_read(row, sheet.counts), rules.is_seen(row, sheet.counts)
-        return Notice(row, content, message(content), is_read, is_seen, rules.read_at_ms(row, sheet.counts))
-    is_seen = row.read_ms is not None or spot.showing.sequence <= sheet.wide.seen_before
+    if spot.release is None:
+        is_read, is_seen = rules.is_read(row, snapshot.counts), rules.is_seen(row, snapshot.counts)
+        return VisibleNotification(
+            row, content, message(content), is_read, is_seen, rules.read_at_ms(row, snapshot.counts)
+        )
+    is_seen = row.read_ms is not None or spot.release.sequence <= snapshot.broadcast_state.seen_before
     named = msgspec.structs.replace(row, host_system_id=content.host_system_id)
-    return Notice(named, content, message(content), row.read_ms is not None, is_seen, row.read_ms)
+    return VisibleNotification(
+        named, content, message(content), row.read_ms is not None, is_seen, row.read_ms
+    )
 
 
 def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> object:
@@ -170,24 +191,24 @@ def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> 
     return message
 
 
-def _asked(missing: int, scanned: int, wanted: Filter) -> int:
+def _asked(missing: int, scanned: int, wanted: NotificationFilter) -> int:
     """A filter may leave most rows out: what is wanted is mostly new, and then more are read at a time."""
     if wanted == EVERYTHING:
         return missing
     return max(missing, 250 if scanned else 40)
 
 
-def _is_wanted(row: Row, sheet: Sheet, wanted: Filter) -> bool:
-    if not rules.is_live(row, sheet.now_ms, sheet.keep_from_ms):
+def _matches(row: NotificationRow, snapshot: InboxSnapshot, wanted: NotificationFilter) -> bool:
+    if not rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms):
         return False
     if (row.archived_ms is not None) != wanted.is_archived:
         return False
     if wanted.category is not None and row.category != wanted.category:
         return False
-    return not wanted.is_unread or rules.is_unread(row, sheet)
+    return not wanted.is_unread or rules.is_unread(row, snapshot)
 
 
-def _is_shown(spot: Spot, wanted: Filter) -> bool:
+def _is_visible(spot: ListEntry, wanted: NotificationFilter) -> bool:
     row = spot.row
     if (row.archived_ms is not None) != wanted.is_archived:
         return False

@@ -1,6 +1,6 @@
 """What is unread, and what every deed does to the counts. Pure.
 
-A count moves only together with its row, and only by these functions; `Counts` after a deed is what counting the rows
+A count moves only together with its row, and only by these functions; `UnreadCounts` after a deed is what counting the rows
 anew would give. The reference model in the tests says so with plain sets.
 """
 
@@ -11,23 +11,23 @@ from msgspec.structs import replace
 from tidings.kernel.ids import ulid_ms
 from tidings.notices.model import (
     UNCATEGORISED,
-    Change,
-    Counts,
-    Expiring,
-    NoticeId,
-    Owner,
-    Row,
-    Sheet,
-    Standing,
+    ExpiryEntry,
+    InboxChange,
+    InboxKey,
+    InboxSnapshot,
+    NotificationId,
+    NotificationRow,
+    StoredInbox,
+    UnreadCounts,
 )
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-DROPPED_AT_ONCE = 90
+MAX_DROPPED_PER_WRITE = 90
 """A transaction has 100 items."""
 
 
-def read_up_to_ms(counts: Counts, category: int) -> int:
+def read_up_to_ms(counts: UnreadCounts, category: int) -> int:
     return max(counts.read_before_ms, counts.category_read_before_ms.get(category, 0))
 
 
@@ -36,43 +36,43 @@ def cutoff_ms(retention_days: int | None, now_ms: int) -> int:
     return 0 if retention_days is None else (now_ms - retention_days * DAY_MS) // HOUR_MS * HOUR_MS
 
 
-def is_live(row: Row, now_ms: int, keep_from_ms: int) -> bool:
+def is_live(row: NotificationRow, now_ms: int, keep_from_ms: int) -> bool:
     """To be seen at all."""
     is_there = row.redacted_ms is None and row.delivered_ms is not None
     is_due = row.expires_ms is not None and row.expires_ms <= now_ms
     return is_there and not is_due and row.sent_ms >= keep_from_ms
 
 
-def is_read(row: Row, counts: Counts) -> bool:
+def is_read(row: NotificationRow, counts: UnreadCounts) -> bool:
     """Marked itself, or by a mark of all up to a time after it came (or was made unread again)."""
     return row.read_ms is not None or row.since_ms <= read_up_to_ms(counts, row.category)
 
 
-def read_at_ms(row: Row, counts: Counts) -> int | None:
+def read_at_ms(row: NotificationRow, counts: UnreadCounts) -> int | None:
     if row.read_ms is not None or not is_read(row, counts):
         return row.read_ms
     return read_up_to_ms(counts, row.category)
 
 
-def is_unread(row: Row, sheet: Sheet) -> bool:
+def is_unread(row: NotificationRow, snapshot: InboxSnapshot) -> bool:
     """What the counts count."""
     return (
         row.archived_ms is None
-        and not is_read(row, sheet.counts)
-        and is_live(row, sheet.now_ms, sheet.keep_from_ms)
+        and not is_read(row, snapshot.counts)
+        and is_live(row, snapshot.now_ms, snapshot.retain_from_ms)
     )
 
 
-def is_seen(row: Row, counts: Counts) -> bool:
+def is_seen(row: NotificationRow, counts: UnreadCounts) -> bool:
     return is_read(row, counts) or (row.delivered_ms or 0) <= counts.seen_before_ms
 
 
-def is_counted(expiring: Expiring, counts: Counts) -> bool:
-    is_kept = ulid_ms(expiring.id) >= counts.kept_from_ms
+def is_counted(expiring: ExpiryEntry, counts: UnreadCounts) -> bool:
+    is_kept = ulid_ms(expiring.id) >= counts.retained_from_ms
     return is_kept and expiring.since_ms > read_up_to_ms(counts, expiring.category)
 
 
-def moved(counts: Counts, by: int, *, category: int, delivered_ms: int) -> Counts:
+def adjust_counts(counts: UnreadCounts, by: int, *, category: int, delivered_ms: int) -> UnreadCounts:
     """One more, or one less."""
     categories = dict(counts.by_category)
     if category != UNCATEGORISED:
@@ -80,62 +80,66 @@ def moved(counts: Counts, by: int, *, category: int, delivered_ms: int) -> Count
     return replace(
         counts,
         total=counts.total + by,
-        by_category=without_zeros(categories),
+        by_category=drop_zeros(categories),
         unseen=counts.unseen + (by if delivered_ms > counts.seen_before_ms else 0),
     )
 
 
-def without_zeros(counts: Mapping[int, int]) -> dict[int, int]:
+def drop_zeros(counts: Mapping[int, int]) -> dict[int, int]:
     return {category: count for category, count in counts.items() if count}
 
 
-def settled(owner: Owner, standing: Standing, clock_ms: int) -> Sheet:
+def settle_expired(inbox_key: InboxKey, stored: StoredInbox, clock_ms: int) -> InboxSnapshot:
     """Takes out what has expired. Complete unless everything that was read is to be dropped, and there is more."""
-    counts = standing.counts
+    counts = stored.counts
     now_ms = max(clock_ms, counts.latest_ms + 1)
     dropped, next_ms = [], None
-    for each in standing.expiring:
-        if not is_counted(each, standing.counts):
+    for each in stored.expiring:
+        if not is_counted(each, stored.counts):
             dropped.append(each)
         elif each.at_ms <= now_ms:
             dropped.append(each)
-            counts = moved(counts, -1, category=each.category, delivered_ms=each.delivered_ms)
+            counts = adjust_counts(counts, -1, category=each.category, delivered_ms=each.delivered_ms)
         elif next_ms is None:
             next_ms = each.at_ms
-    return Sheet(
-        owner=owner,
-        stored=standing.counts,
+    return InboxSnapshot(
+        owner=inbox_key,
+        stored=stored.counts,
         counts=replace(counts, latest_ms=now_ms),
         now_ms=now_ms,
-        keep_from_ms=counts.kept_from_ms,
+        retain_from_ms=counts.retained_from_ms,
         dropped=tuple(dropped),
         next_ms=next_ms,
     )
 
 
-def forgotten(sheet: Sheet, keep_from_ms: int, below: Iterable[Row]) -> Sheet:
+def drop_retired(
+    snapshot: InboxSnapshot, keep_from_ms: int, below: Iterable[NotificationRow]
+) -> InboxSnapshot:
     """Retention: `below` are all rows that were sent before. Only for a sheet that has taken out all that expired.
 
     What stands of theirs under `e#` and is not dropped here counts no more, being below the mark.
     """
-    counts, dropped = sheet.counts, list(sheet.dropped)
+    counts, dropped = snapshot.counts, list(snapshot.dropped)
     for row in below:
-        if is_unread(row, sheet):
-            counts = moved(counts, -1, category=row.category, delivered_ms=row.delivered_ms or 0)
+        if is_unread(row, snapshot):
+            counts = adjust_counts(counts, -1, category=row.category, delivered_ms=row.delivered_ms or 0)
             dropped += _expiring(row)
     return replace(
-        sheet,
-        counts=replace(counts, kept_from_ms=keep_from_ms),
-        keep_from_ms=keep_from_ms,
-        dropped=tuple(dropped[:DROPPED_AT_ONCE]),
+        snapshot,
+        counts=replace(counts, retained_from_ms=keep_from_ms),
+        retain_from_ms=keep_from_ms,
+        dropped=tuple(dropped[:MAX_DROPPED_PER_WRITE]),
     )
 
 
-def changed(sheet: Sheet, rows: Iterable[tuple[Row | None, Row]]) -> Change:
+def apply_row_changes(
+    snapshot: InboxSnapshot, rows: Iterable[tuple[NotificationRow | None, NotificationRow]]
+) -> InboxChange:
     """Rows as they were and as they shall be, with what that does to the counts."""
-    counts, written, stands, dropped = sheet.counts, [], [], list(sheet.dropped)
+    counts, written, stands, dropped = snapshot.counts, [], [], list(snapshot.dropped)
     for before, after in rows:
-        was, will = before is not None and is_unread(before, sheet), is_unread(after, sheet)
+        was, will = before is not None and is_unread(before, snapshot), is_unread(after, snapshot)
         written.append(after)
         if before is not None and was:
             dropped += _expiring(before)
@@ -143,101 +147,107 @@ def changed(sheet: Sheet, rows: Iterable[tuple[Row | None, Row]]) -> Change:
             stands += _expiring(after)
         if will != was:
             by = 1 if will else -1
-            counts = moved(counts, by, category=after.category, delivered_ms=after.delivered_ms or 0)
-    return Change(
-        version=sheet.stored.version,
-        counts=replace(counts, version=sheet.stored.version + 1),
+            counts = adjust_counts(counts, by, category=after.category, delivered_ms=after.delivered_ms or 0)
+    return InboxChange(
+        version=snapshot.stored.version,
+        counts=replace(counts, version=snapshot.stored.version + 1),
         rows=tuple(written),
         expiring=tuple(stands),
         dropped=_apart(dropped, stands),
     )
 
 
-def marked_read(row: Row, sheet: Sheet) -> Row:
+def mark_read(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
     """What is read already, by itself or by a mark, stays as it is."""
-    return row if is_read(row, sheet.counts) else replace(row, read_ms=sheet.now_ms)
+    return row if is_read(row, snapshot.counts) else replace(row, read_ms=snapshot.now_ms)
 
 
-def reopened(row: Row, sheet: Sheet) -> Row:
+def mark_unread(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
     """Later than every mark, so that it is above them."""
-    if not is_read(row, sheet.counts):
+    if not is_read(row, snapshot.counts):
         return row
-    return replace(row, read_ms=None, reopened_ms=sheet.now_ms)
+    return replace(row, read_ms=None, reopened_ms=snapshot.now_ms)
 
 
-def archived(row: Row, sheet: Sheet) -> Row:
-    return row if row.archived_ms is not None else replace(row, archived_ms=sheet.now_ms)
+def archive(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
+    return row if row.archived_ms is not None else replace(row, archived_ms=snapshot.now_ms)
 
 
-def restored(row: Row, _: Sheet) -> Row:
+def restore(row: NotificationRow, _: InboxSnapshot) -> NotificationRow:
     return replace(row, archived_ms=None)
 
 
-def redacted(row: Row | None, sheet: Sheet, notice: NoticeId, category: int) -> Row:
+def redact(
+    row: NotificationRow | None, snapshot: InboxSnapshot, notification: NotificationId, category: int
+) -> NotificationRow:
     """Keeps what proves the recall: that it was there, whether and when it was read, when it vanished."""
     if row is None:
-        return Row(id=notice, category=category, delivered_ms=None, redacted_ms=sheet.now_ms)
+        return NotificationRow(
+            id=notification, category=category, delivered_ms=None, redacted_ms=snapshot.now_ms
+        )
     if row.redacted_ms is not None:
         return row
-    return replace(row, redacted_ms=sheet.now_ms, read_ms=read_at_ms(row, sheet.counts))
+    return replace(row, redacted_ms=snapshot.now_ms, read_ms=read_at_ms(row, snapshot.counts))
 
 
-def mark_ms(sheet: Sheet, before_ms: int | None) -> int:
+def mark_ms(snapshot: InboxSnapshot, before_ms: int | None) -> int:
     """Never above the inbox's own time: what is yet to come is not read."""
-    return sheet.now_ms if before_ms is None else min(before_ms, sheet.now_ms)
+    return snapshot.now_ms if before_ms is None else min(before_ms, snapshot.now_ms)
 
 
-def is_news(sheet: Sheet, at_ms: int, category: int | None) -> bool:
+def is_mark_new(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
     """A mark changes nothing below the one that stands, nor if nothing was given since."""
-    counts = sheet.counts
+    counts = snapshot.counts
     stands_ms = counts.read_before_ms if category is None else read_up_to_ms(counts, category)
-    return min(at_ms, sheet.stored.latest_ms) > stands_ms
+    return min(at_ms, snapshot.stored.latest_ms) > stands_ms
 
 
-def needs_rows(sheet: Sheet, at_ms: int, category: int | None) -> bool:
+def needs_rows(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
     """Whether counts alone say what is left: a mark up to now leaves nothing of what it is for."""
-    if sheet.counts.total == 0:
+    if snapshot.counts.total == 0:
         return False
-    is_split = category is not None and sheet.counts.unseen not in (0, sheet.counts.total)
-    return at_ms < sheet.stored.latest_ms or is_split
+    is_split = category is not None and snapshot.counts.unseen not in (0, snapshot.counts.total)
+    return at_ms < snapshot.stored.latest_ms or is_split
 
 
-def marked_all(sheet: Sheet, at_ms: int, category: int | None, unread: Iterable[Row] | None) -> Change:
+def mark_all_read(
+    snapshot: InboxSnapshot, at_ms: int, category: int | None, unread: Iterable[NotificationRow] | None
+) -> InboxChange:
     """`unread`: the rows that are counted, where `needs_rows` asks for them."""
     if unread is None:
-        counts = _emptied(sheet.counts, category)
+        counts = _emptied(snapshot.counts, category)
         marked = _with_mark(counts, at_ms, category)
     else:
-        marked = _with_mark(replace(sheet.counts, total=0, by_category={}, unseen=0), at_ms, category)
-        after = replace(sheet, counts=marked)
+        marked = _with_mark(replace(snapshot.counts, total=0, by_category={}, unseen=0), at_ms, category)
+        after = replace(snapshot, counts=marked)
         for row in unread:
             if is_unread(row, after):
-                marked = moved(marked, 1, category=row.category, delivered_ms=row.delivered_ms or 0)
-    return _only_counts(sheet, marked)
+                marked = adjust_counts(marked, 1, category=row.category, delivered_ms=row.delivered_ms or 0)
+    return _only_counts(snapshot, marked)
 
 
-def has_news(sheet: Sheet) -> bool:
+def has_unseen(snapshot: InboxSnapshot) -> bool:
     """Whether anything was given since the user last looked; it may be in the archive by now."""
-    return sheet.stored.latest_ms > sheet.counts.seen_before_ms
+    return snapshot.stored.latest_ms > snapshot.counts.seen_before_ms
 
 
-def all_seen(sheet: Sheet) -> Change:
-    return _only_counts(sheet, replace(sheet.counts, seen_before_ms=sheet.now_ms, unseen=0))
+def mark_all_seen(snapshot: InboxSnapshot) -> InboxChange:
+    return _only_counts(snapshot, replace(snapshot.counts, seen_before_ms=snapshot.now_ms, unseen=0))
 
 
-def only_settled(sheet: Sheet) -> Change:
-    return _only_counts(sheet, sheet.counts)
+def settlement_only(snapshot: InboxSnapshot) -> InboxChange:
+    return _only_counts(snapshot, snapshot.counts)
 
 
-def _only_counts(sheet: Sheet, counts: Counts) -> Change:
-    return Change(
-        version=sheet.stored.version,
-        counts=replace(counts, version=sheet.stored.version + 1),
-        dropped=sheet.dropped,
+def _only_counts(snapshot: InboxSnapshot, counts: UnreadCounts) -> InboxChange:
+    return InboxChange(
+        version=snapshot.stored.version,
+        counts=replace(counts, version=snapshot.stored.version + 1),
+        dropped=snapshot.dropped,
     )
 
 
-def _with_mark(counts: Counts, at_ms: int, category: int | None) -> Counts:
+def _with_mark(counts: UnreadCounts, at_ms: int, category: int | None) -> UnreadCounts:
     if category is None:
         return replace(counts, read_before_ms=max(at_ms, counts.read_before_ms))
     marks = dict(counts.category_read_before_ms)
@@ -245,7 +255,7 @@ def _with_mark(counts: Counts, at_ms: int, category: int | None) -> Counts:
     return replace(counts, category_read_before_ms=marks)
 
 
-def _emptied(counts: Counts, category: int | None) -> Counts:
+def _emptied(counts: UnreadCounts, category: int | None) -> UnreadCounts:
     """All that is counted, or all of a category; then either all of it is unseen or nothing is."""
     if category is None:
         return replace(counts, total=0, by_category={}, unseen=0)
@@ -255,10 +265,10 @@ def _emptied(counts: Counts, category: int | None) -> Counts:
     return replace(counts, total=counts.total - gone, by_category=categories, unseen=unseen)
 
 
-def expiring_of(row: Row) -> Expiring | None:
+def expiry_entry(row: NotificationRow) -> ExpiryEntry | None:
     if row.expires_ms is None or row.delivered_ms is None:
         return None
-    return Expiring(
+    return ExpiryEntry(
         id=row.id,
         at_ms=row.expires_ms,
         category=row.category,
@@ -267,12 +277,12 @@ def expiring_of(row: Row) -> Expiring | None:
     )
 
 
-def _expiring(row: Row) -> list[Expiring]:
-    found = expiring_of(row)
+def _expiring(row: NotificationRow) -> list[ExpiryEntry]:
+    found = expiry_entry(row)
     return [] if found is None else [found]
 
 
-def _apart(dropped: Iterable[Expiring], stands: Iterable[Expiring]) -> tuple[Expiring, ...]:
+def _apart(dropped: Iterable[ExpiryEntry], stands: Iterable[ExpiryEntry]) -> tuple[ExpiryEntry, ...]:
     """Each once, and none that shall stand: a transaction touches an item once."""
     kept = {(each.at_ms, each.id) for each in stands}
     found = {(each.at_ms, each.id): each for each in dropped}

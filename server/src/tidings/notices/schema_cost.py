@@ -30,16 +30,16 @@ _VALUES_PER_STEP = 8
 """Plain values in a list, as in `enum` and `required`, are compared much faster than a subschema is tried."""
 
 
-def unrolled(schema: Mapping[str, Any]) -> int:
+def count_unrolled(schema: Mapping[str, Any]) -> int:
     """Count the subschemas of `schema` with its references written out.
 
     Raises `request_invalid` above `MAX_UNROLLED`, after visiting no more than that, and for a reference that does
     not lead to a place in `schema`.
     """
-    return _Walk(schema).count(schema, 0)
+    return _SchemaWalk(schema).count(schema, 0)
 
 
-class _Walk:
+class _SchemaWalk:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._anchors = defaultdict[str, list[Any]](list)

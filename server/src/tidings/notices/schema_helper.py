@@ -19,23 +19,23 @@ import msgspec
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.notices.validation import faults_of
+from tidings.notices.validation import schema_errors
 
 DEADLINE_S: Final = 5.0
 """Includes the start of the process."""
 _CPU_S = 5
 _MEMORY_BYTES = 1024 * 1024 * 1024
-_AT_ONCE = 2
+_MAX_CONCURRENT = 2
 _encode = msgspec.json.Encoder().encode
 
 
-class SchemaHelper:
+class SchemaProcess:
     """At most one process for each tenant, and few for all: a tenant waits for itself first."""
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
         self._deadline_s = deadline_s
         self._tenants = WeakValueDictionary[TenantId, asyncio.Lock]()
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(_MAX_CONCURRENT)
 
     async def faults(self, tenant: TenantId, schema: bytes, message: bytes) -> list[str]:
         """Return what is wrong with `message`. Raises `content_invalid` if the deadline passes first."""
@@ -77,7 +77,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     schema, message = msgspec.json.decode(sys.stdin.buffer.read(), type=tuple[msgspec.Raw, Any])
-    sys.stdout.buffer.write(_encode(faults_of(bytes(schema), message)))
+    sys.stdout.buffer.write(_encode(schema_errors(bytes(schema), message)))
 
 
 if __name__ == "__main__":

@@ -10,44 +10,48 @@ from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.notices.drafts import Draft, Drafts, Words
-from tidings.notices.model import NoticeId
-from tidings.notices.ports import Jobs
+from tidings.notices.drafts import DraftService, NotificationDraft, NotificationFields
+from tidings.notices.model import NotificationId
+from tidings.notices.ports import JobStarter
 
 MAX_USERS = 100_000
 
 
-class Wish(Words, frozen=True, kw_only=True):
+class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
     """What is to be sent to whom."""
 
     uids: Sequence[UserId]
 
 
-class Sent(NamedTuple):
+class SendNotificationResult(NamedTuple):
     """`is_new` False: this is the answer of an earlier try."""
 
-    notice: NoticeId
+    notification: NotificationId
     job: JobId
     total: int
     is_new: bool
 
 
-class SendNotice:
-    def __init__(self, drafts: Drafts, jobs: Jobs, clock: Clock) -> None:
+class NotificationSender:
+    def __init__(self, drafts: DraftService, jobs: JobStarter, clock: Clock) -> None:
         self._drafts = drafts
         self._jobs = jobs
         self._clock = clock
 
-    async def __call__(self, tenant: TenantId, inbox: str, wish: Wish, key: str | None = None) -> Sent:
+    async def __call__(
+        self, tenant: TenantId, inbox: str, request: SendNotificationRequest, key: str | None = None
+    ) -> SendNotificationResult:
         """Answered when all of it is committed: from then on it comes to every user, whoever dies."""
-        users = list(dict.fromkeys(wish.uids))
+        users = list(dict.fromkeys(request.uids))
         if not 0 < len(users) <= MAX_USERS:
             raise TidingsError(Code.REQUEST_INVALID, f"A notice goes to 1 to {MAX_USERS} users.")
-        draft = await self._drafts.make(tenant, inbox, wish, key)
+        draft = await self._drafts.make(tenant, inbox, request, key)
         await self._drafts.put(draft, count=len(users), expires_ms=draft.expires_ms)
         return await self._started(draft, users)
 
-    async def _started(self, draft: Draft[Wish], users: Sequence[UserId]) -> Sent:
+    async def _started(
+        self, draft: NotificationDraft[SendNotificationRequest], users: Sequence[UserId]
+    ) -> SendNotificationResult:
         claim = draft.claim
         job = JobId(claim.job)
         chunks = [users[at : at + CHUNK_USERS] for at in range(0, len(users), CHUNK_USERS)]
@@ -58,10 +62,10 @@ class SendNotice:
                 id=job,
                 kind=JobKind.DELIVER,
                 inbox=draft.inbox.id,
-                notice=claim.notice,
+                notification=claim.notification,
                 source=job,
                 total=len(users),
                 created_ms=self._clock.now_ms(),
             )
         )
-        return Sent(claim.notice, job, len(users), is_new)
+        return SendNotificationResult(claim.notification, job, len(users), is_new)

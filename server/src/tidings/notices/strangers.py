@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 
 from tidings.kernel.ids import TenantId, UserId
-from tidings.notices.inboxes import InboxReader
-from tidings.notices.ports import Directory
+from tidings.notices.inboxes import InboxConfigCache
+from tidings.notices.ports import UserDirectory
 
 
-class Strangers:
-    def __init__(self, inboxes: InboxReader, directory: Directory) -> None:
+class UnknownUserFilter:
+    def __init__(self, inboxes: InboxConfigCache, directory: UserDirectory) -> None:
         self._inboxes = inboxes
         self._directory = directory
 

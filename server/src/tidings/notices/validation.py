@@ -8,21 +8,21 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-_TOLD = 5
+_MAX_ERRORS = 5
 
 
 def is_valid(schema: bytes, message: Mapping[str, Any]) -> bool:
-    return validator(schema).is_valid(message)
+    return make_validator(schema).is_valid(message)
 
 
-def faults_of(schema: bytes, message: Mapping[str, Any]) -> list[str]:
+def schema_errors(schema: bytes, message: Mapping[str, Any]) -> list[str]:
     """Return the first faults. Each can cost a thousand times what `is_valid` costs: it describes every branch."""
-    errors = islice(validator(schema).iter_errors(message), _TOLD)
+    errors = islice(make_validator(schema).iter_errors(message), _MAX_ERRORS)
     return [f"{'/'.join(map(str, each.instance_path)) or '.'}: {each.message}" for each in errors]
 
 
 @lru_cache(maxsize=256)
-def validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+def make_validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
     """Patterns take linear time, whatever they say; nothing is fetched."""
     return jsonschema_rs.Draft202012Validator(
         msgspec.json.decode(schema),

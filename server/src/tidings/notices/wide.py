@@ -1,96 +1,112 @@
 """What is unread of broadcasts, and what every deed does to a user's state of them. Pure.
 
 Counts are sets and never subtraction: a broadcast that died leaves them by itself, whatever the state still says of it.
-Sets of broadcasts are the bits of a number (`Board`); what is written has their sequences.
+Sets of broadcasts are the bits of a number (`BroadcastIndex`); what is written has their sequences.
 """
 
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from tidings.broadcasts.model import Board, Showing
+from tidings.broadcasts.model import BroadcastIndex, BroadcastRelease
 from tidings.kernel.ids import encode_ulid
-from tidings.notices.model import NoticeId, Row, Sheet, Tally, Wide
+from tidings.notices.model import (
+    BroadcastCounts,
+    BroadcastState,
+    InboxSnapshot,
+    NotificationId,
+    NotificationRow,
+)
 
 
-def visible(sheet: Sheet) -> int:
+def visible_mask(snapshot: InboxSnapshot) -> int:
     """Live, for this user, and since he came; in the archive or not."""
-    board = sheet.shown.board
-    live = board.live(sheet.now_ms, sheet.keep_from_ms)
-    return sheet.shown.reached & live & board.above(sheet.wide.joined)
+    board = snapshot.shown.log_index
+    live = board.live(snapshot.now_ms, snapshot.retain_from_ms)
+    return snapshot.shown.visible_mask & live & board.above(snapshot.broadcast_state.joined)
 
 
-def above_marks(board: Board, wide: Wide) -> int:
+def above_marks_mask(index: BroadcastIndex, wide: BroadcastState) -> int:
     """Above both watermarks: that of all, and that of its category."""
-    above = board.above(wide.read_before)
+    above = index.above(wide.read_before)
     for code, sequence in wide.category_read_before.items():
-        above &= ~board.categories.get(code, 0) | board.above(sequence)
+        above &= ~index.categories.get(code, 0) | index.above(sequence)
     return above
 
 
-def open_bits(board: Board, wide: Wide) -> int:
+def open_mask(index: BroadcastIndex, wide: BroadcastState) -> int:
     """Not read, whether to be seen or not."""
-    return (above_marks(board, wide) & ~board.of(wide.read)) | board.of(wide.unread)
+    return (above_marks_mask(index, wide) & ~index.of(wide.read)) | index.of(wide.unread)
 
 
-def archived_bits(sheet: Sheet) -> int:
-    return sheet.shown.board.of(sheet.wide.archived)
+def archived_mask(snapshot: InboxSnapshot) -> int:
+    return snapshot.shown.log_index.of(snapshot.broadcast_state.archived)
 
 
-def unread(sheet: Sheet) -> int:
+def unread_mask(snapshot: InboxSnapshot) -> int:
     """What the counts count."""
-    return visible(sheet) & ~archived_bits(sheet) & open_bits(sheet.shown.board, sheet.wide)
+    return (
+        visible_mask(snapshot)
+        & ~archived_mask(snapshot)
+        & open_mask(snapshot.shown.log_index, snapshot.broadcast_state)
+    )
 
 
-def counted(sheet: Sheet) -> Sheet:
+def with_counts(snapshot: InboxSnapshot) -> InboxSnapshot:
     """With the tally of what it shows."""
-    return replace(sheet, tally=_tally(sheet) if sheet.shown.reached else Tally())
+    return replace(snapshot, tally=_tally(snapshot) if snapshot.shown.visible_mask else BroadcastCounts())
 
 
-def _tally(sheet: Sheet) -> Tally:
-    mask, board = unread(sheet), sheet.shown.board
+def _tally(snapshot: InboxSnapshot) -> BroadcastCounts:
+    mask, board = unread_mask(snapshot), snapshot.shown.log_index
     by_category = {
         code: count
         for code, bits in board.categories.items()
         if code and (count := (mask & bits).bit_count())
     }
-    unseen = (mask & board.above(sheet.wide.seen_before)).bit_count()
-    return Tally(mask.bit_count(), by_category, unseen, board.next_end_ms(mask, sheet.now_ms))
+    unseen = (mask & board.above(snapshot.broadcast_state.seen_before)).bit_count()
+    return BroadcastCounts(mask.bit_count(), by_category, unseen, board.next_end_ms(mask, snapshot.now_ms))
 
 
-def named(sheet: Sheet, notice: NoticeId) -> int:
+def release_for_user(snapshot: InboxSnapshot, notification: NotificationId) -> int:
     """The one that the user has of it: steps of a ramp have different users."""
-    return sheet.shown.board.of_notice(notice) & visible(sheet)
+    return snapshot.shown.log_index.of_notification(notification) & visible_mask(snapshot)
 
 
-def marked_read(sheet: Sheet, bits: int) -> Wide:
-    board, wide = sheet.shown.board, sheet.wide
-    now_read = _sequences(board, bits & open_bits(board, wide))
+def mark_read(snapshot: InboxSnapshot, bits: int) -> BroadcastState:
+    board, wide = snapshot.shown.log_index, snapshot.broadcast_state
+    now_read = _sequences(board, bits & open_mask(board, wide))
     return replace(wide, read=wide.read | now_read, unread=_without(wide.unread, now_read))
 
 
-def reopened(sheet: Sheet, bits: int) -> Wide:
-    board, wide = sheet.shown.board, sheet.wide
-    again = _sequences(board, bits & ~open_bits(board, wide))
-    times = dict.fromkeys(again, sheet.now_ms)
+def mark_unread(snapshot: InboxSnapshot, bits: int) -> BroadcastState:
+    board, wide = snapshot.shown.log_index, snapshot.broadcast_state
+    again = _sequences(board, bits & ~open_mask(board, wide))
+    times = dict.fromkeys(again, snapshot.now_ms)
     return replace(wide, read=wide.read - again, unread={**wide.unread, **times})
 
 
-def archived(sheet: Sheet, bits: int) -> Wide:
-    return replace(sheet.wide, archived=sheet.wide.archived | _sequences(sheet.shown.board, bits))
+def archive(snapshot: InboxSnapshot, bits: int) -> BroadcastState:
+    return replace(
+        snapshot.broadcast_state,
+        archived=snapshot.broadcast_state.archived | _sequences(snapshot.shown.log_index, bits),
+    )
 
 
-def restored(sheet: Sheet, bits: int) -> Wide:
-    return replace(sheet.wide, archived=sheet.wide.archived - _sequences(sheet.shown.board, bits))
+def restore(snapshot: InboxSnapshot, bits: int) -> BroadcastState:
+    return replace(
+        snapshot.broadcast_state,
+        archived=snapshot.broadcast_state.archived - _sequences(snapshot.shown.log_index, bits),
+    )
 
 
-def marked_all(sheet: Sheet, before_ms: int | None, category: int | None) -> Wide:
+def mark_all_read(snapshot: InboxSnapshot, before_ms: int | None, category: int | None) -> BroadcastState:
     """Up to the end of the log as it was shown, or to what was given up to a time."""
-    board, wide = sheet.shown.board, sheet.wide
-    is_now = before_ms is None or before_ms >= sheet.now_ms
+    board, wide = snapshot.shown.log_index, snapshot.broadcast_state
+    is_now = before_ms is None or before_ms >= snapshot.now_ms
     up_to = board.head if is_now else board.until_ms(before_ms or 0)
     meant = board.everything if category is None else board.categories.get(category, 0)
-    if not (meant & above_marks(board, wide) & ~board.above(up_to)) and not wide.unread:
+    if not (meant & above_marks_mask(board, wide) & ~board.above(up_to)) and not wide.unread:
         return wide
     again = {
         sequence: at_ms
@@ -100,47 +116,52 @@ def marked_all(sheet: Sheet, before_ms: int | None, category: int | None) -> Wid
     return _with_mark(replace(wide, unread=again), up_to, category)
 
 
-def all_seen(sheet: Sheet) -> Wide:
-    board, wide = sheet.shown.board, sheet.wide
-    is_news = board.standing & board.above(wide.seen_before)
+def mark_all_seen(snapshot: InboxSnapshot) -> BroadcastState:
+    board, wide = snapshot.shown.log_index, snapshot.broadcast_state
+    is_news = board.not_redacted_mask & board.above(wide.seen_before)
     return replace(wide, seen_before=board.head) if is_news else wide
 
 
-def newly_read(sheet: Sheet, after: Wide) -> list[NoticeId]:
+def newly_read_releases(snapshot: InboxSnapshot, after: BroadcastState) -> list[NotificationId]:
     """Of those whose readers are noted."""
-    board = sheet.shown.board
+    board = snapshot.shown.log_index
     if not board.tracked:
         return []
-    gone = open_bits(board, sheet.wide) & ~open_bits(board, after)
-    return [NoticeId(each.notice) for each in board.shown(gone & board.tracked & visible(sheet))]
+    gone = open_mask(board, snapshot.broadcast_state) & ~open_mask(board, after)
+    return [
+        NotificationId(each.notification)
+        for each in board.shown(gone & board.tracked & visible_mask(snapshot))
+    ]
 
 
-def following(sheet: Sheet, wide: Wide) -> Wide | None:
+def next_state(snapshot: InboxSnapshot, wide: BroadcastState) -> BroadcastState | None:
     """To be written after the one that stands; None: nothing changed. Without what is dead or says nothing more.
 
     What is above the head of this copy may be known to another process, and stays.
     """
-    if wide == sheet.wide:
+    if wide == snapshot.broadcast_state:
         return None
-    board = sheet.shown.board
+    board = snapshot.shown.log_index
     marks = {code: at for code, at in wide.category_read_before.items() if at > wide.read_before}
     kept = replace(wide, category_read_before=marks)
-    above = above_marks(board, kept)
+    above = above_marks_mask(board, kept)
     return replace(
         kept,
         read=frozenset(each for each in wide.read if _matters(board, each, above)),
-        unread={each: at for each, at in wide.unread.items() if _matters(board, each, board.standing)},
-        archived=frozenset(each for each in wide.archived if _matters(board, each, board.standing)),
-        updated_ms=sheet.now_ms,
-        version=sheet.wide.version + 1,
+        unread={
+            each: at for each, at in wide.unread.items() if _matters(board, each, board.not_redacted_mask)
+        },
+        archived=frozenset(each for each in wide.archived if _matters(board, each, board.not_redacted_mask)),
+        updated_ms=snapshot.now_ms,
+        version=snapshot.broadcast_state.version + 1,
     )
 
 
-def _matters(board: Board, sequence: int, among: int) -> bool:
-    return sequence > board.head or bool(board.bits.get(sequence, 0) & among & board.standing)
+def _matters(index: BroadcastIndex, sequence: int, among: int) -> bool:
+    return sequence > index.head or bool(index.bits.get(sequence, 0) & among & index.not_redacted_mask)
 
 
-def _with_mark(wide: Wide, up_to: int, category: int | None) -> Wide:
+def _with_mark(wide: BroadcastState, up_to: int, category: int | None) -> BroadcastState:
     if category is None:
         return replace(wide, read_before=max(up_to, wide.read_before))
     marks = dict(wide.category_read_before)
@@ -148,31 +169,31 @@ def _with_mark(wide: Wide, up_to: int, category: int | None) -> Wide:
     return replace(wide, category_read_before=marks)
 
 
-def _sequences(board: Board, bits: int) -> frozenset[int]:
-    return frozenset(each.sequence for each in board.shown(bits))
+def _sequences(index: BroadcastIndex, bits: int) -> frozenset[int]:
+    return frozenset(each.sequence for each in index.shown(bits))
 
 
 def _without(times: Mapping[int, int], gone: frozenset[int]) -> dict[int, int]:
     return {each: at_ms for each, at_ms in times.items() if each not in gone}
 
 
-def place_of_showing(showing: Showing) -> NoticeId:
+def release_sort_key(release: BroadcastRelease) -> NotificationId:
     """Where it stands among a user's notices: at the time when he got it, not when it was made ready."""
-    return NoticeId(encode_ulid(showing.at_ms, showing.sequence))
+    return NotificationId(encode_ulid(release.at_ms, release.sequence))
 
 
-def row_of(showing: Showing, sheet: Sheet) -> Row:
+def row_from_release(release: BroadcastRelease, snapshot: InboxSnapshot) -> NotificationRow:
     """As if it were his alone. When he read or archived it is not kept: `updated_ms` is the latest it can have been."""
-    board, wide = sheet.shown.board, sheet.wide
-    bit = board.bits[showing.sequence]
-    redacted_ms = board.view.redacted.get(showing.notice)
-    return Row(
-        id=NoticeId(showing.notice),
-        category=showing.category,
-        delivered_ms=showing.at_ms,
-        read_ms=None if bit & open_bits(board, wide) else wide.updated_ms,
-        reopened_ms=wide.unread.get(showing.sequence),
-        archived_ms=wide.updated_ms if showing.sequence in wide.archived else None,
+    board, wide = snapshot.shown.log_index, snapshot.broadcast_state
+    bit = board.bits[release.sequence]
+    redacted_ms = board.view.redacted.get(release.notification)
+    return NotificationRow(
+        id=NotificationId(release.notification),
+        category=release.category,
+        delivered_ms=release.at_ms,
+        read_ms=None if bit & open_mask(board, wide) else wide.updated_ms,
+        reopened_ms=wide.unread.get(release.sequence),
+        archived_ms=wide.updated_ms if release.sequence in wide.archived else None,
         redacted_ms=redacted_ms,
-        expires_ms=showing.expires_ms,
+        expires_ms=release.expires_ms,
     )

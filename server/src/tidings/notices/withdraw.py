@@ -1,24 +1,26 @@
 """Takes a notice from one user: his row keeps what proves it, and where it has yet to come a tombstone keeps it out."""
 
 from tidings.notices import rules
-from tidings.notices.book import Book
-from tidings.notices.model import Change, NoticeId, Owner, Sheet
-from tidings.notices.ports import Deed, News
+from tidings.notices.book import InboxStateService
+from tidings.notices.model import InboxChange, InboxKey, InboxSnapshot, NotificationId
+from tidings.notices.ports import InboxEvent, InboxOperation
 
 
-class Withdraw:
-    def __init__(self, book: Book) -> None:
-        self._book = book
+class NotificationWithdrawer:
+    def __init__(self, inbox_state: InboxStateService) -> None:
+        self._state = inbox_state
 
-    async def __call__(self, owner: Owner, notice: NoticeId, category: int) -> Sheet:
+    async def __call__(
+        self, inbox_key: InboxKey, notification: NotificationId, category: int
+    ) -> InboxSnapshot:
         """May be repeated at will: what is redacted stays as it was then."""
 
-        async def edit(sheet: Sheet) -> Change | None:
-            row = (await self._book.shelf.rows(owner, [notice])).get(notice)
-            after = rules.redacted(row, sheet, notice, category)
-            return None if after == row else rules.changed(sheet, [(row, after)])
+        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
+            row = (await self._state.repository.rows(inbox_key, [notification])).get(notification)
+            after = rules.redact(row, sheet, notification, category)
+            return None if after == row else rules.apply_row_changes(sheet, [(row, after)])
 
-        sheet = await self._book.change(owner, Deed.REDACT, edit)
+        sheet = await self._state.change(inbox_key, InboxOperation.REDACT, edit)
         # told again if it was there: whoever took it may have died before he told
-        self._book.tell(owner, News.REDACTED, notice)
+        self._state.notify(inbox_key, InboxEvent.REDACTED, notification)
         return sheet

@@ -15,150 +15,158 @@ from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
-from tidings.kernel.fences import ConsumersAwayError, Reached, explained_by_lag, fence_at
+from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress, fence_at, is_explained_by_lag
 from tidings.kernel.ids import ChatKey
-from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
 from tidings.relay import rules
-from tidings.relay.backlog import Backlog, Behind
+from tidings.relay.backlog import Backlog, LaggingChat
 from tidings.relay.model import ShardId
-from tidings.relay.ports import AwayError, Consumers, Log, Marks, Outbox
+from tidings.relay.ports import (
+    ConsumerLag,
+    DeliveryCheckpoints,
+    EventPublisher,
+    RelayLogPort,
+    RelaySourceUnavailableError,
+)
 
-_LOOK_AGAIN_S, _LOOK_LATEST_S = 1.0, 10.0
+_RECHECK_S, _MAX_RECHECK_S = 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """`patience_s` until a commit is looked into; tries then come at most `longest_s` apart, `max_tries` of them."""
+class AuditPolicy:
+    """`delay_s` until a commit is looked into; tries then come at most `longest_s` apart, `max_tries` of them."""
 
-    patience_s: float = 5.0
+    delay_s: float = 5.0
     longest_s: float = 300.0
     max_tries: int = 12
     at_once: int = 16
 
 
 @dataclass(slots=True)
-class Counts:
+class AuditStats:
     handled: int = 0
     republished: int = 0
     given_up: int = 0
 
 
-class Tell(Protocol):
+class AuditAlerts(Protocol):
     """For people: what the relay could not put right by itself."""
 
-    def given_up(self, chat: ChatKey, first: int, last: int) -> None: ...
+    def on_given_up(self, chat: ChatKey, first: int, last: int) -> None: ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Audit:
     """Of all shards that a process reads. A chat is in one of them at a time."""
 
-    marks: Marks
-    consumers: Consumers
-    log: Log
-    outbox: Outbox
+    checkpoints: DeliveryCheckpoints
+    consumers: ConsumerLag
+    log: RelayLogPort
+    outbox: EventPublisher
     clock: Clock
-    tell: Tell
-    patience: Patience = field(default_factory=Patience)
-    pauses: Pauses = NO_PAUSES
-    counts: Counts = field(default_factory=Counts)
+    alerts: AuditAlerts
+    policy: AuditPolicy = field(default_factory=AuditPolicy)
+    failpoints: Failpoints = NO_PAUSES
+    counts: AuditStats = field(default_factory=AuditStats)
     backlogs: dict[ShardId, Backlog] = field(default_factory=dict)
 
     def open(self, shard: ShardId, checkpoint: str | None) -> Backlog:
-        backlog = self.backlogs[shard] = Backlog(checkpoint, self.patience.patience_s)
+        backlog = self.backlogs[shard] = Backlog(checkpoint, self.policy.delay_s)
         return backlog
 
     def close(self, shard: ShardId) -> None:
         self.backlogs.pop(shard, None)
 
     async def round(self) -> None:
-        """Judge every chat whose mark can be read. Raises `AwayError` if none can."""
+        """Judge every chat whose mark can be read. Raises `RelaySourceUnavailableError` if none can."""
         now = self.clock.monotonic()
-        asked = [
-            (backlog, behind) for backlog in self.backlogs.values() for behind in backlog.to_look_at(now)
-        ]
+        asked = [(backlog, behind) for backlog in self.backlogs.values() for behind in backlog.due(now)]
         if not asked:
             return
         due = {behind.chat for _, behind in asked if behind.due_at <= now}
         # before the marks: whoever is past the fence has marked what he handled
         reached = await self._reached(due)
-        answers = await self.marks.of([behind.chat for _, behind in asked])
+        answers = await self.checkpoints.read([behind.chat for _, behind in asked])
         marks = answers.found
         for _, behind in asked:
             if behind.chat in answers.unknown:
-                _look_later(behind, now)
+                _next_check_s(behind, now)
         # A chat whose mark can't be read is not judged: it may have been handled. The others are.
         known = [each for each in asked if each[1].chat not in answers.unknown]
         late = [each for each in known if self._is_left(*each, marks, now)]
-        await self._begin_marks([behind for _, behind in late if behind.chat not in marks])
+        await self._initialize_checkpoints([behind for _, behind in late if behind.chat not in marks])
         silent = [each for each in late if each[1].due_at <= now and self._is_silent(each[1], reached)]
         await self._republish(silent, marks)
 
-    async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, Reached]:
+    async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
         try:
-            return await self.consumers.reached(due) if due else {}
-        except ConsumersAwayError:
+            return await self.consumers.progress(due) if due else {}
+        except ConsumersUnavailableError:
             return {}  # then nothing can be published either
 
-    async def _begin_marks(self, unmarked: Sequence[Behind]) -> None:
+    async def _initialize_checkpoints(self, unmarked: Sequence[LaggingChat]) -> None:
         """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
-        for some in batched(unmarked, self.patience.at_once):
+        for some in batched(unmarked, self.policy.at_once):
             await asyncio.gather(*map(self._begin_mark, some))
 
-    async def _begin_mark(self, behind: Behind) -> None:
-        with suppress(AwayError):  # The shard went away since the mark was read: the next round tries again.
-            await self.marks.begin(behind.chat, behind.first - 1)
+    async def _begin_mark(self, behind: LaggingChat) -> None:
+        with suppress(
+            RelaySourceUnavailableError
+        ):  # The shard went away since the mark was read: the next round tries again.
+            await self.checkpoints.begin(behind.chat, behind.first - 1)
 
-    def _is_left(self, backlog: Backlog, behind: Behind, marks: Mapping[ChatKey, int], now: float) -> bool:
+    def _is_left(
+        self, backlog: Backlog, behind: LaggingChat, marks: Mapping[ChatKey, int], now: float
+    ) -> bool:
         had = len(backlog)
-        is_left = backlog.settle(behind, marks.get(behind.chat))
+        is_left = backlog.remove_processed(behind, marks.get(behind.chat))
         self.counts.handled += had - len(backlog)
         if is_left:
-            _look_later(behind, now)
+            _next_check_s(behind, now)
         return is_left
 
-    def _is_silent(self, behind: Behind, reached: Mapping[ChatKey, Reached]) -> bool:
+    def _is_silent(self, behind: LaggingChat, reached: Mapping[ChatKey, PartitionProgress]) -> bool:
         place = reached.get(behind.chat)
         if place is None:
             return False
         if behind.fence is None:
             behind.fence = fence_at(place)
-        return not explained_by_lag(behind.fence, place)
+        return not is_explained_by_lag(behind.fence, place)
 
     async def _republish(
-        self, silent: Sequence[tuple[Backlog, Behind]], marks: Mapping[ChatKey, int]
+        self, silent: Sequence[tuple[Backlog, LaggingChat]], marks: Mapping[ChatKey, int]
     ) -> None:
-        for start in range(0, len(silent), self.patience.at_once):
-            some = silent[start : start + self.patience.at_once]
-            await asyncio.gather(*(self._try_again(*each, marks.get(each[1].chat)) for each in some))
+        for start in range(0, len(silent), self.policy.at_once):
+            some = silent[start : start + self.policy.at_once]
+            await asyncio.gather(*(self._retry(*each, marks.get(each[1].chat)) for each in some))
 
-    async def _try_again(self, backlog: Backlog, behind: Behind, mark: int | None) -> None:
-        if behind.tries >= self.patience.max_tries:
+    async def _retry(self, backlog: Backlog, behind: LaggingChat, mark: int | None) -> None:
+        if behind.tries >= self.policy.max_tries:
             self._give_up(backlog, behind)
             return
         after = behind.first - 1 if mark is None else mark
         try:
             entries = await self.log.between(behind.chat, after, behind.newest)
-            await self.pauses.at("relay.publishes")
+            await self.failpoints.hit("relay.publishes")
             if entries:
                 behind.fence = await self.outbox.publish(behind.chat, entries)
-        except AwayError:
-            behind.due_at = self.clock.monotonic() + self.patience.patience_s
+        except RelaySourceUnavailableError:
+            behind.due_at = self.clock.monotonic() + self.policy.delay_s
             return
         self.counts.republished += len(entries)
         behind.due_at = self.clock.monotonic() + self._wait_s(behind.tries)
         behind.tries += 1
 
-    def _give_up(self, backlog: Backlog, behind: Behind) -> None:
+    def _give_up(self, backlog: Backlog, behind: LaggingChat) -> None:
         """Published, consumed and not marked, again and again: somebody has to look. The chat's next entry tries anew."""
         self.counts.given_up += 1
-        self.tell.given_up(behind.chat, behind.first, behind.newest)
+        self.alerts.on_given_up(behind.chat, behind.first, behind.newest)
         backlog.set_down(behind)
 
     def _wait_s(self, tries: int) -> float:
-        longest = rules.backoff_s(self.patience.patience_s, self.patience.longest_s, tries)
+        longest = rules.backoff_s(self.policy.delay_s, self.policy.longest_s, tries)
         return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing
 
 
-def _look_later(behind: Behind, now: float) -> None:
-    behind.look_at = now + min(max((now - behind.since) / 4, _LOOK_AGAIN_S), _LOOK_LATEST_S)
+def _next_check_s(behind: LaggingChat, now: float) -> None:
+    behind.check_at = now + min(max((now - behind.since) / 4, _RECHECK_S), _MAX_RECHECK_S)

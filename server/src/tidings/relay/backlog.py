@@ -7,16 +7,16 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidings.kernel.fences import Fence
+from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import ChatKey
-from tidings.relay.model import Committed, Record
+from tidings.relay.model import EntryCommitted, ShardRecord
 
 POINTS_PER_CHAT = 64
 """Past that, what follows of a chat is one range: a busy chat that is stuck takes no more room."""
 
 
 @dataclass(slots=True)
-class _Point:
+class _BacklogPoint:
     """Entries from `first` to `last`; `before` is the record before the first of them."""
 
     number: int
@@ -27,14 +27,14 @@ class _Point:
 
 
 @dataclass(slots=True)
-class Behind:
+class LaggingChat:
     """A chat whose mark does not cover what was seen of it."""
 
     chat: ChatKey
     due_at: float
-    look_at: float
-    points: deque[_Point] = field(default_factory=deque)
-    fence: Fence | None = None
+    check_at: float
+    points: deque[_BacklogPoint] = field(default_factory=deque)
+    fence: OffsetFence | None = None
     tries: int = 0
 
     @property
@@ -54,10 +54,10 @@ class Behind:
 class Backlog:
     def __init__(self, checkpoint: str | None, patience_s: float) -> None:
         self._read_to = checkpoint
-        self._patience_s = patience_s
-        self._points: OrderedDict[int, _Point] = OrderedDict()
+        self._delay_s = patience_s
+        self._points: OrderedDict[int, _BacklogPoint] = OrderedDict()
         self._number = 0
-        self._behind: dict[ChatKey, Behind] = {}
+        self._behind: dict[ChatKey, LaggingChat] = {}
 
     def __len__(self) -> int:
         return len(self._points)
@@ -78,16 +78,16 @@ class Backlog:
         oldest = next(iter(self._points.values()), None)
         return None if oldest is None else oldest.seen_at
 
-    def take(self, records: Sequence[Record], now: float) -> None:
+    def take(self, records: Sequence[ShardRecord], now: float) -> None:
         for record in records:
-            if isinstance(record.news, Committed):
-                self._add(record.news, now)
+            if isinstance(record.changes, EntryCommitted):
+                self._add(record.changes, now)
             self._read_to = record.number
 
-    def to_look_at(self, now: float) -> Iterator[Behind]:
-        return (behind for behind in self._behind.values() if behind.look_at <= now)
+    def due(self, now: float) -> Iterator[LaggingChat]:
+        return (behind for behind in self._behind.values() if behind.check_at <= now)
 
-    def settle(self, behind: Behind, mark: int | None) -> bool:
+    def remove_processed(self, behind: LaggingChat, mark: int | None) -> bool:
         """Lets go of what the mark covers. False: nothing is left of the chat."""
         points = behind.points
         has_moved = False
@@ -99,25 +99,25 @@ class Backlog:
             return False
         if has_moved:
             behind.tries, behind.fence = 0, None
-            behind.due_at = behind.since + self._patience_s
+            behind.due_at = behind.since + self._delay_s
         return True
 
-    def set_down(self, behind: Behind) -> None:
+    def set_down(self, behind: LaggingChat) -> None:
         """It holds the checkpoint no longer."""
         for point in behind.points:
             del self._points[point.number]
         del self._behind[behind.chat]
 
-    def _add(self, news: Committed, now: float) -> None:
+    def _add(self, news: EntryCommitted, now: float) -> None:
         behind = self._behind.get(news.chat)
         if behind is None:
-            behind = Behind(news.chat, due_at=now + self._patience_s, look_at=now)
+            behind = LaggingChat(news.chat, due_at=now + self._delay_s, check_at=now)
             self._behind[news.chat] = behind
         elif len(behind.points) >= POINTS_PER_CHAT:
             last = behind.points[-1]
             last.first, last.last = min(last.first, news.sequence), max(last.last, news.sequence)
             return
         self._number += 1
-        point = _Point(self._number, news.sequence, news.sequence, self._read_to, now)
+        point = _BacklogPoint(self._number, news.sequence, news.sequence, self._read_to, now)
         behind.points.append(point)
         self._points[point.number] = point

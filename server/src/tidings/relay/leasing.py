@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
 from tidings.relay import rules
-from tidings.relay.model import Lease, Shard, ShardId
+from tidings.relay.model import Lease, ShardId, StreamShard
 from tidings.relay.ports import LeaseStore
 
 
-class _Watched(NamedTuple):
+class _WatchedLease(NamedTuple):
     """A lease as it was last seen, and since when it has looked like this."""
 
     lease: Lease
     since: float
 
 
-class Claimed(NamedTuple):
+class ClaimResult(NamedTuple):
     """`has_gap`: what came before this shard is gone, and was not audited. `was_free`: nobody lost it by this."""
 
     lease: Lease
@@ -29,7 +29,7 @@ class Claimed(NamedTuple):
     was_free: bool
 
 
-class _Held(NamedTuple):
+class _HeldLease(NamedTuple):
     """`since`: when the renewal that made it was begun."""
 
     lease: Lease
@@ -37,20 +37,20 @@ class _Held(NamedTuple):
 
 
 @dataclass(slots=True)
-class Leasing:
+class ShardLeases:
     store: LeaseStore
     me: str
     clock: Clock
     lease_s: float
-    _watched: dict[ShardId, _Watched] = field(default_factory=dict)
-    _held: dict[ShardId, _Held] = field(default_factory=dict)
+    _watched: dict[ShardId, _WatchedLease] = field(default_factory=dict)
+    _held: dict[ShardId, _HeldLease] = field(default_factory=dict)
     _finished: dict[ShardId, Lease] = field(default_factory=dict)
 
     @property
-    def held(self) -> Sequence[ShardId]:
+    def held_shards(self) -> Sequence[ShardId]:
         return tuple(self._held)
 
-    async def claims(self, shards: Sequence[Shard], limit: int) -> AsyncIterator[Claimed]:
+    async def claims(self, shards: Sequence[StreamShard], limit: int) -> AsyncIterator[ClaimResult]:
         """Read the leases once, then take up to `limit` that are free, or one that another process holds.
 
         Ends early where another process was quicker: the leases have changed since they were read.
@@ -61,7 +61,7 @@ class Leasing:
         open_ = rules.may_begin(shards, leases)
         over = {shard for shard in open_ if self._is_over(shard)}
         for _ in range(limit):
-            wanted = rules.to_claim(self.me, open_, leases, over)
+            wanted = rules.shards_to_claim(self.me, open_, leases, over)
             if wanted is None or wanted in self._held:
                 return
             has_gap = wanted not in leases and rules.has_gap(by_id[wanted], shards, leases)
@@ -69,12 +69,12 @@ class Leasing:
             if taken is None:
                 return
             leases[wanted] = taken
-            yield Claimed(taken, has_gap, wanted in over)
+            yield ClaimResult(taken, has_gap, wanted in over)
             if wanted not in over:
                 return
             over.discard(wanted)
 
-    async def _read(self, shards: Sequence[Shard]) -> dict[ShardId, Lease]:
+    async def _read(self, shards: Sequence[StreamShard]) -> dict[ShardId, Lease]:
         """A finished lease stays finished: of a day's shards most are, and they are not read again."""
         parents = {shard.parent for shard in shards if shard.parent is not None}
         wanted = {shard.id for shard in shards} | parents
@@ -93,7 +93,7 @@ class Leasing:
         if renewed is None:
             self.drop(shard)
             return False
-        self._held[shard] = _Held(renewed, began)
+        self._held[shard] = _HeldLease(renewed, began)
         return True
 
     async def release(self, shard: ShardId, checkpoint: str | None) -> None:
@@ -101,7 +101,7 @@ class Leasing:
         if held is not None:
             await self.store.release(held.lease, checkpoint)
 
-    def is_held(self, shard: ShardId) -> bool:
+    def holds(self, shard: ShardId) -> bool:
         """By my own clock, which runs out before anybody else's does: he began to count after I had written."""
         held = self._held.get(shard)
         return held is not None and self.clock.monotonic() - held.since < self.lease_s
@@ -113,16 +113,16 @@ class Leasing:
         began = self.clock.monotonic()
         taken = await self.store.take(shard, seen, self.me)
         if taken is not None:
-            self._held[shard] = _Held(taken, began)
+            self._held[shard] = _HeldLease(taken, began)
         return taken
 
-    def _watch(self, leases: rules.LeaseOf) -> None:
+    def _watch(self, leases: rules.LeaseByShard) -> None:
         now = self.clock.monotonic()
         before, self._watched = self._watched, {}
         for shard, lease in leases.items():
             known = before.get(shard)
             is_same = known is not None and known.lease.counter == lease.counter
-            self._watched[shard] = known if known is not None and is_same else _Watched(lease, now)
+            self._watched[shard] = known if known is not None and is_same else _WatchedLease(lease, now)
 
     def _is_over(self, shard: ShardId) -> bool:
         watched = self._watched.get(shard)

@@ -12,38 +12,38 @@ END = "end"
 """A checkpoint: the shard is closed, and everything in it was handled."""
 
 
-class Shard(NamedTuple):
+class StreamShard(NamedTuple):
     id: ShardId
     parent: ShardId | None = None
 
 
-class Committed(NamedTuple):
+class EntryCommitted(NamedTuple):
     """An entry is new in its chat's log."""
 
     chat: ChatKey
     sequence: int
 
 
-class Expired(NamedTuple):
+class ContentExpired(NamedTuple):
     """The content of an ephemeral message is gone, by its time and not by a redaction."""
 
     chat: ChatKey
     sequence: int
 
 
-class Record(NamedTuple):
-    """`number` is its place in the shard. `news` None: nothing that the relay has to do with."""
+class ShardRecord(NamedTuple):
+    """`number` is its place in the shard. `changes` None: nothing that the relay has to do with."""
 
     number: str
     at_ms: int | None
-    news: Committed | Expired | None
+    changes: EntryCommitted | ContentExpired | None
     size_bytes: int = 0
 
 
-class Page(NamedTuple):
+class RecordPage(NamedTuple):
     """`iterator` reads on; None: the shard is closed and read to its end."""
 
-    records: Sequence[Record]
+    records: Sequence[ShardRecord]
     iterator: str | None
 
 

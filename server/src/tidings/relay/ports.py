@@ -3,18 +3,18 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.kernel.fences import Fence, Reached
+from tidings.kernel.fences import OffsetFence, PartitionProgress
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.relay.model import Expired, Lease, Page, Shard, ShardId
-from tidings.routing.model import Answers
+from tidings.relay.model import ContentExpired, Lease, RecordPage, ShardId, StreamShard
+from tidings.routing.model import LookupResult
 
 
-class AwayError(Exception):
+class RelaySourceUnavailableError(Exception):
     """Too fast, or no answer: trying again later can help."""
 
 
-class IteratorOverError(Exception):
+class StreamIteratorExpiredError(Exception):
     """An iterator lives a quarter of an hour. Another one is to be had."""
 
 
@@ -22,10 +22,10 @@ class TrimmedError(Exception):
     """The place has left the stream, which keeps 24 hours: what stood between can't be audited any more."""
 
 
-class Feed(Protocol):
-    """The stream of the table `messages`. Every call raises `AwayError`."""
+class ChangeStream(Protocol):
+    """The stream of the table `messages`. Every call raises `RelaySourceUnavailableError`."""
 
-    async def shards(self) -> Sequence[Shard]:
+    async def shards(self) -> Sequence[StreamShard]:
         """All that can still be read, open and closed, in no order."""
         ...
 
@@ -33,13 +33,13 @@ class Feed(Protocol):
         """Reads on after this record, or from the oldest that is left. Raises `TrimmedError`."""
         ...
 
-    async def page(self, iterator: str) -> Page:
-        """May be empty and yet not the last. Raises `IteratorOverError` and `TrimmedError`."""
+    async def page(self, iterator: str) -> RecordPage:
+        """May be empty and yet not the last. Raises `StreamIteratorExpiredError` and `TrimmedError`."""
         ...
 
 
 class LeaseStore(Protocol):
-    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `AwayError`."""
+    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `RelaySourceUnavailableError`."""
 
     async def read(self, shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
         """Strong. Shards that nobody has begun are left out."""
@@ -58,35 +58,35 @@ class LeaseStore(Protocol):
         ...
 
 
-class Marks(Protocol):
-    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+class DeliveryCheckpoints(Protocol):
+    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         """Look up how far chats were handled. Chats without a mark are left out, those of a shard that does not answer
-        are unknown. Raises `AwayError` if nothing at all was answered.
+        are unknown. Raises `RelaySourceUnavailableError` if nothing at all was answered.
         """
         ...
 
     async def begin(self, chat: ChatKey, at: int) -> None:
-        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `AwayError`."""
+        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `RelaySourceUnavailableError`."""
         ...
 
 
-class Consumers(Protocol):
-    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
-        """Ask for the partition that each chat's events go to. Raises `ConsumersAwayError`."""
+class ConsumerLag(Protocol):
+    async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
+        """Ask for the partition that each chat's events go to. Raises `ConsumersUnavailableError`."""
         ...
 
 
-class Outbox(Protocol):
-    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> Fence:
-        """Returns when all of them are acknowledged: they stand below the fence. Raises `AwayError`."""
+class EventPublisher(Protocol):
+    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence:
+        """Returns when all of them are acknowledged: they stand below the fence. Raises `RelaySourceUnavailableError`."""
         ...
 
-    async def expired(self, gone: Sequence[Expired]) -> None:
-        """Returns when all of them are acknowledged. Raises `AwayError`."""
+    async def expired(self, gone: Sequence[ContentExpired]) -> None:
+        """Returns when all of them are acknowledged. Raises `RelaySourceUnavailableError`."""
         ...
 
 
-class Log(Protocol):
+class RelayLogPort(Protocol):
     """Strong reads of a chat's log."""
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:

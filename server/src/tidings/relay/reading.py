@@ -10,14 +10,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.relay import rules
-from tidings.relay.model import Page, ShardId
-from tidings.relay.ports import AwayError, Feed, IteratorOverError, TrimmedError
+from tidings.relay.model import RecordPage, ShardId
+from tidings.relay.ports import (
+    ChangeStream,
+    RelaySourceUnavailableError,
+    StreamIteratorExpiredError,
+    TrimmedError,
+)
 
 type Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class ReadPolicy:
     """Wait at least `busy_s` between two reads of a shard, twice as long after each empty one, up to `idle_s`.
 
     An empty read is charged as well. While reads fail, the wait grows to `longest_s`.
@@ -28,22 +33,22 @@ class Pace:
     longest_s: float = 20.0
 
 
-class Take(Protocol):
+class PageHandler(Protocol):
     """Takes a page before the next is read. Returns when there is room for more."""
 
-    def __call__(self, page: Page, /) -> Awaitable[None]: ...
+    def __call__(self, page: RecordPage, /) -> Awaitable[None]: ...
 
 
 @dataclass(slots=True)
-class Reading:
+class ShardReader:
     """`read_to`: the last record that was handed on. `is_at_end`: the last page was empty."""
 
-    feed: Feed
+    stream: ChangeStream
     shard: ShardId
     read_to: str | None
-    take: Take
+    take: PageHandler
     on_trimmed: Callable[[ShardId], None]
-    pace: Pace = field(default_factory=Pace)
+    policy: ReadPolicy = field(default_factory=ReadPolicy)
     sleep: Sleep = asyncio.sleep
     is_done: bool = False
     is_at_end: bool = False
@@ -63,14 +68,14 @@ class Reading:
         """One try to read a page. Answers how long to wait before the next."""
         try:
             page = await self._page()
-        except AwayError:
+        except RelaySourceUnavailableError:
             return self._after_failure()
-        except IteratorOverError:
+        except StreamIteratorExpiredError:
             self._forget_iterator()
-            return self.pace.busy_s
+            return self.policy.busy_s
         except TrimmedError:
             self._begin_anew()
-            return self.pace.busy_s
+            return self.policy.busy_s
         self._failures = 0
         if page.records:
             await self.take(page)
@@ -80,12 +85,12 @@ class Reading:
         self.is_done = page.iterator is None
         self.is_at_end = self.is_done or not page.records
         self._empties = 0 if page.records else self._empties + 1
-        return rules.backoff_s(self.pace.busy_s, self.pace.idle_s, self._empties)
+        return rules.backoff_s(self.policy.busy_s, self.policy.idle_s, self._empties)
 
-    async def _page(self) -> Page:
+    async def _page(self) -> RecordPage:
         if self._iterator is None:
-            self._iterator = await self.feed.iterator(self.shard, self.read_to)
-        return await self.feed.page(self._iterator)
+            self._iterator = await self.stream.iterator(self.shard, self.read_to)
+        return await self.stream.page(self._iterator)
 
     def _begin_anew(self) -> None:
         """What lay between is lost to the audit: somebody has to run the repair job.
@@ -102,6 +107,6 @@ class Reading:
         self._iterator, self._was_at_end = None, False
 
     def _after_failure(self) -> float:
-        longest = rules.backoff_s(self.pace.busy_s, self.pace.longest_s, self._failures)
+        longest = rules.backoff_s(self.policy.busy_s, self.policy.longest_s, self._failures)
         self._failures += 1
         return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing

@@ -7,24 +7,24 @@ at any time, beside everything else, and any number of times: what is not behind
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from tidings.kernel.fences import Fence
+from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 
 
-class Mended(NamedTuple):
+class RepairResult(NamedTuple):
     """Entries of `(after, head]` were behind in some row, and are not any more."""
 
     after: int
     head: int
 
 
-class Books(Protocol):
+class RepairReader(Protocol):
     async def head(self, chat: ChatKey) -> int:
         """The log's; strong. 0 where there is no chat."""
         ...
 
-    async def came_to(self, chat: ChatKey, head: int) -> int:
+    async def row_progress(self, chat: ChatKey, head: int) -> int:
         """What the row that is furthest behind has come to; `head` if none is."""
         ...
 
@@ -33,43 +33,43 @@ class Books(Protocol):
         ...
 
 
-class Missed(Protocol):
+class RepairRange(Protocol):
     """What some row should have had before."""
 
     @property
     def after(self) -> int: ...
 
 
-class Handler(Protocol):
-    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> Missed | None: ...
+class RowHandler(Protocol):
+    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> RepairRange | None: ...
 
 
-class Publish(Protocol):
-    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> Fence: ...
+class EventPublish(Protocol):
+    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence: ...
 
 
 class Repair:
-    def __init__(self, books: Books, rows: Handler, outbox: Publish) -> None:
-        self._books = books
+    def __init__(self, reader: RepairReader, rows: RowHandler, outbox: EventPublish) -> None:
+        self._reader = reader
         self._rows = rows
         self._outbox = outbox
 
-    async def look(self, chat: ChatKey) -> Mended | None:
-        """What `mend` would do. None: nothing."""
-        head = await self._books.head(chat)
-        after = await self._books.came_to(chat, head) if head else 0
-        return Mended(after, head) if after < head else None
+    async def inspect(self, chat: ChatKey) -> RepairResult | None:
+        """What `repair` would do. None: nothing."""
+        head = await self._reader.head(chat)
+        after = await self._reader.row_progress(chat, head) if head else 0
+        return RepairResult(after, head) if after < head else None
 
-    async def mend(self, chat: ChatKey) -> Mended | None:
+    async def repair(self, chat: ChatKey) -> RepairResult | None:
         """None: nothing was behind."""
-        found = await self.look(chat)
+        found = await self.inspect(chat)
         if found is not None:
             await self._handle(chat, found.after, found.head)
         return found
 
     async def _handle(self, chat: ChatKey, after: int, up_to: int) -> None:
         while after < up_to:
-            entries = await self._books.between(chat, after, up_to)
+            entries = await self._reader.between(chat, after, up_to)
             if not entries:
                 return
             missed = await self._rows.handle(chat, entries)

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from zlib import crc32
 
 from tidings.chats.model import Interval
-from tidings.relay.model import Lease, Shard, ShardId
+from tidings.relay.model import Lease, ShardId, StreamShard
 
-type LeaseOf = Mapping[ShardId, Lease]
+type LeaseByShard = Mapping[ShardId, Lease]
 
 
-def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
+def may_begin(shards: Sequence[StreamShard], leases: LeaseByShard) -> list[ShardId]:
     """Those that are not finished and whose parent is, or has left the stream: parents come before children."""
     listed = {shard.id for shard in shards}
     finished = {shard for shard, lease in leases.items() if lease.is_finished}
@@ -21,7 +21,7 @@ def may_begin(shards: Sequence[Shard], leases: LeaseOf) -> list[ShardId]:
     ]
 
 
-def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
+def has_gap(shard: StreamShard, shards: Sequence[StreamShard], leases: LeaseByShard) -> bool:
     """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end.
 
     A parent that nobody ever held tells something only if there were relays in its time: they have left leases of
@@ -34,7 +34,9 @@ def has_gap(shard: Shard, shards: Sequence[Shard], leases: LeaseOf) -> bool:
     return not parent.is_finished if parent is not None else any(each not in listed for each in leases)
 
 
-def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collection[ShardId]) -> ShardId | None:
+def shards_to_claim(
+    me: str, open_: Sequence[ShardId], leases: LeaseByShard, over: Collection[ShardId]
+) -> ShardId | None:
     """One lease to go for now: a free one up to my fair share, or one of whoever has most. None: it is well as it is.
 
     `over`: leases that are nobody's any more. Stealing needs a difference of two, or two processes would swap for ever.
@@ -53,7 +55,7 @@ def to_claim(me: str, open_: Sequence[ShardId], leases: LeaseOf, over: Collectio
     return next(shard for shard, holder in holders.items() if holder == busiest)
 
 
-def came_to(intervals: Sequence[Interval], had: int, head: int) -> int:
+def row_progress(intervals: Sequence[Interval], had: int, head: int) -> int:
     """What the row of somebody with these stays has come to, of a log with this head; `head`: all that it ever will."""
     if not intervals:
         return head
@@ -66,7 +68,7 @@ def backoff_s(first_s: float, longest_s: float, tries: int) -> float:
     return min(longest_s, first_s * 2.0 ** min(tries, 30))
 
 
-def in_parts[E](entries: Iterable[tuple[E, int]], max_entries: int, max_bytes: int) -> list[list[E]]:
+def chunk_by_size[E](entries: Iterable[tuple[E, int]], max_entries: int, max_bytes: int) -> list[list[E]]:
     """What goes into one record of the topic: entries with their sizes, cut where a part would be too large."""
     parts: list[list[E]] = []
     size = max_bytes

@@ -10,28 +10,28 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
-from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
 from tidings.relay.audit import Audit
 from tidings.relay.backlog import Backlog
-from tidings.relay.leasing import Leasing
-from tidings.relay.model import END, Expired, Lease, Page, Shard, ShardId
-from tidings.relay.ports import AwayError, Feed, Outbox
-from tidings.relay.reading import Pace, Reading
-from tidings.relay.sizes import LogSizes
+from tidings.relay.leasing import ShardLeases
+from tidings.relay.model import END, ContentExpired, Lease, RecordPage, ShardId, StreamShard
+from tidings.relay.ports import ChangeStream, EventPublisher, RelaySourceUnavailableError
+from tidings.relay.reading import ReadPolicy, ShardReader
+from tidings.relay.sizes import LogSizeEstimator
 
 _log = logging.getLogger(__name__)
 
-_CLAIMS_AT_ONCE = 50
+_MAX_CONCURRENT_CLAIMS = 50
 
 
-class Tell(Protocol):
+class RelayAlerts(Protocol):
     def trimmed(self, shard: ShardId) -> None:
         """Commits have left the stream unread: the repair job is needed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class RelayTiming:
     """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_s`."""
 
     lease_s: float = 15.0
@@ -46,7 +46,7 @@ class Times:
 
 
 @dataclass(slots=True)
-class Counts:
+class RelayStats:
     read: int = 0
     expired: int = 0
     trimmed: int = 0
@@ -58,7 +58,7 @@ class _Work:
     """One shard that this process reads."""
 
     backlog: Backlog
-    reading: Reading
+    reading: ShardReader
     task: asyncio.Task[None]
     lag_s: float = 0.0
 
@@ -70,32 +70,32 @@ class _Work:
 
 @dataclass(slots=True, kw_only=True)
 class Relay:
-    feed: Feed
-    leasing: Leasing
+    stream: ChangeStream
+    leasing: ShardLeases
     audit: Audit
-    outbox: Outbox
+    outbox: EventPublisher
     clock: Clock
-    tell: Tell
-    times: Times = field(default_factory=Times)
-    pace: Pace = field(default_factory=Pace)
-    pauses: Pauses = NO_PAUSES
-    counts: Counts = field(default_factory=Counts)
-    sizes: LogSizes = field(default_factory=LogSizes)
+    alerts: RelayAlerts
+    times: RelayTiming = field(default_factory=RelayTiming)
+    read_policy: ReadPolicy = field(default_factory=ReadPolicy)
+    failpoints: Failpoints = NO_PAUSES
+    counts: RelayStats = field(default_factory=RelayStats)
+    sizes: LogSizeEstimator = field(default_factory=LogSizeEstimator)
     lag_s: float = 0.0
     """How old the last record is that was read, of the shard that is furthest behind; 0 at its end."""
     unhandled_s: float = 0.0
     """How long the oldest commit has waited to be handled."""
     _works: dict[ShardId, _Work] = field(default_factory=dict)
-    _shards: Sequence[Shard] = ()
+    _shards: Sequence[StreamShard] = ()
     _discovered_at: float = float("-inf")
 
     async def run(self) -> None:
         """Until it is cancelled; then `stop` hands on what it has. Raises what nobody foresaw."""
         async with asyncio.TaskGroup() as tasks:
             # a task of its own: claims may take longer than a lease lasts
-            tasks.create_task(self._again_and_again(self.renew, lambda: self.times.tend_s))
-            tasks.create_task(self._again_and_again(self.claim, lambda: self.times.tend_s))
-            tasks.create_task(self._again_and_again(self.check, lambda: self.times.round_s))
+            tasks.create_task(self._run_forever(self.renew, lambda: self.times.tend_s))
+            tasks.create_task(self._run_forever(self.claim, lambda: self.times.tend_s))
+            tasks.create_task(self._run_forever(self.check, lambda: self.times.round_s))
 
     async def stop(self) -> None:
         """Others go on at once where this one ends."""
@@ -103,7 +103,7 @@ class Relay:
             work = await self._end(shard)
             try:
                 await self.leasing.release(shard, work.checkpoint)
-            except AwayError as error:
+            except RelaySourceUnavailableError as error:
                 _log.warning("a lease was not released, others wait for its end: %s", error)
 
     async def tend(self) -> None:
@@ -113,7 +113,7 @@ class Relay:
 
     async def renew(self) -> None:
         """Renew all leases concurrently, drop those that are lost, release those of finished shards."""
-        outcomes = await asyncio.gather(*map(self._keep, tuple(self._works)), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(self._run, tuple(self._works)), return_exceptions=True)
         for failed in filter(None, outcomes):
             raise failed
 
@@ -121,7 +121,7 @@ class Relay:
         """Claim free shards, and at most one that another process holds. Reads the leases once."""
         await self._discover()
         await self._let_go_of_the_vanished()
-        async for claimed in self.leasing.claims(self._shards, _CLAIMS_AT_ONCE):
+        async for claimed in self.leasing.claims(self._shards, _MAX_CONCURRENT_CLAIMS):
             if claimed.has_gap:
                 self._trimmed(claimed.lease.shard)
             self._begin(claimed.lease)
@@ -142,24 +142,24 @@ class Relay:
         self.lag_s = max((work.lag_s for work in works if not work.reading.is_at_end), default=0.0)
         self.unhandled_s = now - min(seen) if seen else 0.0
 
-    async def _again_and_again(self, do: Callable[[], Awaitable[None]], every_s: Callable[[], float]) -> None:
+    async def _run_forever(self, do: Callable[[], Awaitable[None]], every_s: Callable[[], float]) -> None:
         while True:
             try:
                 await do()
-            except AwayError as error:
+            except RelaySourceUnavailableError as error:
                 _log.info("the relay waits: %s", error)
             await asyncio.sleep(every_s())
 
-    async def _keep(self, shard: ShardId) -> None:
+    async def _run(self, shard: ShardId) -> None:
         work = self._works[shard]
         if work.task.done():
             work.task.result()
         checkpoint = work.checkpoint
-        await self.pauses.at("relay.renews")
+        await self.failpoints.hit("relay.renews")
         try:
             is_mine = await self.leasing.renew(shard, checkpoint)
-        except AwayError:
-            is_mine = self.leasing.is_held(shard)
+        except RelaySourceUnavailableError:
+            is_mine = self.leasing.holds(shard)
         if self._works.get(shard) is not work:
             return  # it vanished from the stream while it was renewed, and `claim` has let it go
         if not is_mine:
@@ -181,7 +181,7 @@ class Relay:
     async def _discover(self) -> None:
         now = self.clock.monotonic()
         if now - self._discovered_at >= self.times.discover_s:
-            self._shards = await self.feed.shards()
+            self._shards = await self.stream.shards()
             self._discovered_at = now
 
     async def _let_go_of_the_vanished(self) -> None:
@@ -197,30 +197,30 @@ class Relay:
         shard = lease.shard
         backlog = self.audit.open(shard, lease.checkpoint)
 
-        async def take(page: Page) -> None:
+        async def take(page: RecordPage) -> None:
             await self._take(shard, page)
 
-        reading = Reading(self.feed, shard, lease.checkpoint, take, self._trimmed, self.pace)
+        reading = ShardReader(self.stream, shard, lease.checkpoint, take, self._trimmed, self.read_policy)
         task = asyncio.create_task(reading.run(), name=f"relay {shard}")
         self._works[shard] = _Work(backlog, reading, task)
 
-    async def _take(self, shard: ShardId, page: Page) -> None:
+    async def _take(self, shard: ShardId, page: RecordPage) -> None:
         """The expired are told before the page counts as read, so no checkpoint passes one that was not."""
-        await self._tell_expired([r.news for r in page.records if isinstance(r.news, Expired)])
+        await self._tell_expired([r.changes for r in page.records if isinstance(r.changes, ContentExpired)])
         work = self._works[shard]
         work.backlog.take(page.records, self.clock.monotonic())
         self.counts.read += len(page.records)
-        self.sizes.note(page.records)
+        self.sizes.add(page.records)
         at_ms = page.records[-1].at_ms
         work.lag_s = 0.0 if at_ms is None else max(0.0, (self.clock.now_ms() - at_ms) / 1000)
         while len(work.backlog) >= self.times.max_waiting:  # noqa: ASYNC110 - the audit makes room, round by round
             await asyncio.sleep(self.times.round_s)
 
-    async def _tell_expired(self, gone: Sequence[Expired]) -> None:
+    async def _tell_expired(self, gone: Sequence[ContentExpired]) -> None:
         while gone:
             try:
                 await self.outbox.expired(gone)
-            except AwayError as error:
+            except RelaySourceUnavailableError as error:
                 _log.info("the relay waits: %s", error)
                 await asyncio.sleep(self.times.round_s)
             else:
@@ -229,4 +229,4 @@ class Relay:
 
     def _trimmed(self, shard: ShardId) -> None:
         self.counts.trimmed += 1
-        self.tell.trimmed(shard)
+        self.alerts.trimmed(shard)

@@ -9,7 +9,7 @@ from typing import NamedTuple, NewType
 import msgspec
 from msgspec import Struct
 
-from tidings.kernel.decoding import decoding
+from tidings.kernel.decoding import wrap_decoder
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
 from tidings.messages.model import Entry
 
@@ -17,20 +17,20 @@ GatewayId = NewType("GatewayId", str)
 """New at each start of a process, so that what was meant for the one before can't reach it."""
 
 
-class RoutesAwayError(Exception):
+class RegistryUnavailableError(Exception):
     """Redis did not answer, or nobody knows whether it did what was asked."""
 
 
-class Answers[K, V](NamedTuple):
+class LookupResult[K, V](NamedTuple):
     """What a look-up of many keys found out, key by key. Each shard of Redis answers or fails by itself.
 
     `found` holds the keys that exist. `unknown` holds the keys whose shard did not answer: nothing is known about them,
-    which is not the same as "not there". `why` is the first failure in words, empty if every key was answered.
+    which is not the same as "not there". `failure` is the first failure in words, empty if every key was answered.
     """
 
     found: Mapping[K, V]
     unknown: frozenset[K] = frozenset()
-    why: str = ""
+    failure: str = ""
 
 
 class Route(NamedTuple):
@@ -41,14 +41,14 @@ class Route(NamedTuple):
     epoch: int
 
 
-class Registered(NamedTuple):
-    """`before`: the route that was replaced. Its socket is to be closed, last of all."""
+class RegistrationResult(NamedTuple):
+    """`replaced_route`: the route that was replaced. Its socket is to be closed, last of all."""
 
     epoch: int
-    before: Route | None
+    replaced_route: Route | None
 
 
-class Addressee(NamedTuple):
+class DeviceTarget(NamedTuple):
     """A device and the epoch of the route by which it was found: who is not there is taken out by it."""
 
     user: UserId
@@ -56,12 +56,12 @@ class Addressee(NamedTuple):
     epoch: int
 
 
-class Part(Struct, frozen=True, array_like=True, gc=False):
+class PushSlice(Struct, frozen=True, array_like=True, gc=False):
     """Of a push's entries those from `first` to `last` are for these devices: all that lie in their users' intervals."""
 
     first: int
     last: int
-    devices: tuple[Addressee, ...]
+    devices: tuple[DeviceTarget, ...]
 
 
 class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
@@ -73,7 +73,7 @@ class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
     tenant: TenantId
     chat: ChatId
     entries: tuple[Entry, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PushSlice, ...] = ()
     is_large: bool = False
 
     @property
@@ -81,15 +81,15 @@ class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
         return ChatKey(self.tenant, self.chat)
 
 
-class Ring(Struct, frozen=True, array_like=True, tag="ring", gc=False):
+class ResumeSignal(Struct, frozen=True, array_like=True, tag="ring", gc=False):
     """A user's devices may have read before the truth was written for them: they are to resume."""
 
     tenant: TenantId
     user: UserId
-    devices: tuple[Addressee, ...]
+    devices: tuple[DeviceTarget, ...]
 
 
-class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
+class ConnectionReplaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
     """A device has come in elsewhere with this epoch: whoever is here with a lower one is closed."""
 
     tenant: TenantId
@@ -98,26 +98,26 @@ class Replaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
     epoch: int
 
 
-class OwnRead(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
+class OwnReadAdvanced(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
     """A user has read a chat up to here, on one of his devices: the others take their badge away."""
 
     tenant: TenantId
     user: UserId
     chat: ChatId
     read: int
-    devices: tuple[Addressee, ...]
+    devices: tuple[DeviceTarget, ...]
 
 
-class RowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc=False):
+class ChatRowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc=False):
     """A user muted, pinned or archived a chat on one device: their connected devices get the row."""
 
     tenant: TenantId
     user: UserId
     chat: ChatId
-    devices: tuple[Addressee, ...]
+    devices: tuple[DeviceTarget, ...]
 
 
-class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
+class InboxChanged(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
     """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
 
     tenant: TenantId
@@ -125,37 +125,45 @@ class Noticed(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
     inbox: str
     added: tuple[str, ...] = ()
     amended: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False
 
 
-class LogMoved(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
+class BroadcastLogAdvanced(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
     """On the channel of an inbox's log of broadcasts: it is this far by now, and what these say was changed."""
 
     sequence: int
     amended: tuple[str, ...] = ()
 
 
-type Word = Push | Ring | Replaced | OwnRead | RowChanged | Noticed | LogMoved
+type BusMessage = (
+    Push
+    | ResumeSignal
+    | ConnectionReplaced
+    | OwnReadAdvanced
+    | ChatRowChanged
+    | InboxChanged
+    | BroadcastLogAdvanced
+)
 """What is said to a gateway."""
 
 
-def by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[Addressee, ...]]:
+def group_by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[DeviceTarget, ...]]:
     """A user's devices, as they are to be said to each gateway."""
-    devices: dict[GatewayId, tuple[Addressee, ...]] = {}
+    devices: dict[GatewayId, tuple[DeviceTarget, ...]] = {}
     for device, gateway, epoch in routes:
-        devices[gateway] = (*devices.get(gateway, ()), Addressee(user, device, epoch))
+        devices[gateway] = (*devices.get(gateway, ()), DeviceTarget(user, device, epoch))
     return devices
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decode = decoding(msgspec.msgpack.Decoder(tuple[Word, ...]).decode, msgspec.DecodeError)
+_decode = wrap_decoder(msgspec.msgpack.Decoder(tuple[BusMessage, ...]).decode, msgspec.DecodeError)
 
 
-def encode(words: tuple[Word, ...]) -> bytes:
-    return _encoder.encode(words)
+def encode_messages(messages: tuple[BusMessage, ...]) -> bytes:
+    return _encoder.encode(messages)
 
 
-def decode(payload: bytes) -> tuple[Word, ...]:
+def decode_messages(payload: bytes) -> tuple[BusMessage, ...]:
     """Raises `msgspec.DecodeError` for what is none."""
     return _decode(payload)

@@ -13,14 +13,21 @@ from urllib.parse import quote
 
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis import events
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.script import Script
-from tidings.platform.redis.subscription import Subscription
-from tidings.routing.model import Answers, GatewayId, Registered, Route
-from tidings.routing.ports import Hear, Held, Lost, Renewed, RoutesAwayError, Standing
-from tidings.signs.model import Found, Presence, Status
+from tidings.platform.redis.subscription import ChannelSubscription
+from tidings.routing.model import GatewayId, LookupResult, RegistrationResult, Route
+from tidings.routing.ports import (
+    BusHandler,
+    HeldRoute,
+    RegistryUnavailableError,
+    RenewalResult,
+    Subscribed,
+    SubscriptionLost,
+)
+from tidings.signs.model import Presence, PresenceRecord, PresenceStatus
 
 _PACKAGE = "tidings.routing"
 REGISTER = Script.load(_PACKAGE, "register.lua", keys=2)
@@ -29,232 +36,243 @@ REMOVE = Script.load(_PACKAGE, "remove.lua", keys=2)
 SET_AWAY = Script.load(_PACKAGE, "set_away.lua", keys=2)
 PRESENCE = Script.load(_PACKAGE, "presence.lua", keys=2, is_read=True)
 LOOK_UP = Script.load(_PACKAGE, "look_up.lua", keys=1, is_read=True)
-MARK = Script.load(_PACKAGE, "mark.lua", keys=1)
-LISTENERS = Script.load(_PACKAGE, "listeners.lua", keys=1, is_read=True)
+ADVANCE_CHECKPOINT = Script.load(_PACKAGE, "mark.lua", keys=1)
+SUBSCRIBER_COUNT = Script.load(_PACKAGE, "listeners.lua", keys=1, is_read=True)
 
-AT_ONCE = 500
+MAX_PER_CALL = 500
 """Calls that leave together: more would only wait in each other's way."""
-MARK_KEPT_S = 3 * 86_400
+CHECKPOINT_TTL_S = 3 * 86_400
 """Longer than the stream keeps what a mark is held against."""
-SEEN_KEPT_MS = 30 * 86_400_000
+LAST_SEEN_TTL_MS = 30 * 86_400_000
 """How long it is known when somebody was last there."""
-_GONE, _ELSEWHERE = 1, 2
+_LOST, _ELSEWHERE = 1, 2
 
 
 @final
-class RedisRoutes:
-    def __init__(self, redis: Redis, *, lease_s: float) -> None:
+class RedisConnectionRegistry:
+    def __init__(self, redis: RedisClient, *, lease_s: float) -> None:
         self._redis = redis
         self._lease_ms = round(lease_s * 1000)
 
-    async def register(self, device: DeviceKey, gateway: GatewayId) -> Registered:
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
         epoch, *before = await self._register(device, gateway, 0)
         if not before:
-            return Registered(int(epoch), None)
-        return Registered(int(epoch), Route(device.device, GatewayId(before[0].decode()), int(before[1])))
+            return RegistrationResult(int(epoch), None)
+        return RegistrationResult(
+            int(epoch), Route(device.device, GatewayId(before[0].decode()), int(before[1]))
+        )
 
-    async def register_again(self, device: DeviceKey, gateway: GatewayId, had: int) -> Registered | None:
+    async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
         epoch, *_ = await self._register(device, gateway, had)
-        return Registered(int(epoch), None) if int(epoch) else None
+        return RegistrationResult(int(epoch), None) if int(epoch) else None
 
     async def _register(self, device: DeviceKey, gateway: GatewayId, had: int) -> list[bytes]:
         keys = self._keys(device.tenant, device.user)
-        given = (device.device, gateway, self._lease_ms, had, SEEN_KEPT_MS)
-        with _away():
+        given = (device.device, gateway, self._lease_ms, had, LAST_SEEN_TTL_MS)
+        with translate_redis_errors():
             reply = await self._redis.run(REGISTER, keys, *given)
         return cast("list[bytes]", reply)
 
-    async def renew(self, gateway: GatewayId, held: Sequence[Held]) -> Renewed:
+    async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
         """One call for each user, however many devices he has here."""
-        users: dict[tuple[TenantId, UserId], list[Held]] = {}
+        users: dict[tuple[TenantId, UserId], list[HeldRoute]] = {}
         for each in held:
             users.setdefault(each.device[:2], []).append(each)
 
         async def renew(user: tuple[TenantId, UserId]) -> list[int]:
             pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
-            given = (gateway, self._lease_ms, SEEN_KEPT_MS, *pairs)
+            given = (gateway, self._lease_ms, LAST_SEEN_TTL_MS, *pairs)
             reply = await self._redis.run(RENEW, self._keys(*user), *given)
             return cast("list[int]", reply)
 
-        answers = await _each(renew, list(users))
+        answers = await call_each(renew, list(users))
         told = [
             (each.device, a)
             for user, many in answers.found.items()
             for each, a in zip(users[user], many, strict=True)
         ]
-        return Renewed(
-            [d for d, a in told if a == _GONE],
+        return RenewalResult(
+            [d for d, a in told if a == _LOST],
             [d for d, a in told if a == _ELSEWHERE],
             [each.device for user in answers.unknown for each in users[user]],
         )
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        with _away():
+        with translate_redis_errors():
             keys = self._keys(device.tenant, device.user)
-            return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, SEEN_KEPT_MS))
+            return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, LAST_SEEN_TTL_MS))
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
         async def look_up(user: UserId) -> list[bytes]:
             return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
 
-        answers = await _each(look_up, users)
-        found = {user: _routes(some) for user, some in answers.found.items() if some}
-        return Answers(found, answers.unknown, answers.why)
+        answers = await call_each(look_up, users)
+        found = {user: routes_from_reply(some) for user, some in answers.found.items() if some}
+        return LookupResult(found, answers.unknown, answers.failure)
 
     def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
-        return _of_user(self._redis, tenant, user)
+        return user_keys(self._redis, tenant, user)
 
 
 @final
-class RedisPresence:
+class RedisPresenceStore:
     """Who is there: by the leases of his routes, and what his devices have said of themselves."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
 
     async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
-        keys = _of_user(self._redis, device.tenant, device.user)
-        with _away():
+        keys = user_keys(self._redis, device.tenant, device.user)
+        with translate_redis_errors():
             return bool(await self._redis.run(SET_AWAY, keys, device.device, epoch, int(is_away)))
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
+    async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
         async def look(user: UserId) -> list[bytes]:
-            keys = _of_user(self._redis, tenant, user)
+            keys = user_keys(self._redis, tenant, user)
             return cast("list[bytes]", await self._redis.run(PRESENCE, keys))
 
-        answers = await _each(look, users)
+        answers = await call_each(look, users)
         if answers.unknown and not answers.found:
-            raise RoutesAwayError(answers.why)
-        return {user: _found(*answer) for user, answer in answers.found.items()}
+            raise RegistryUnavailableError(answers.failure)
+        return {user: presence_from_reply(*answer) for user, answer in answers.found.items()}
 
 
 @final
-class RedisMarks:
-    def __init__(self, redis: Redis) -> None:
+class RedisDeliveryCheckpoints:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
 
-    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
-        with _away():
-            return cast("int", await self._redis.run(MARK, [self._key(chat)], first, last, MARK_KEPT_S))
+    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
+        with translate_redis_errors():
+            return cast(
+                "int",
+                await self._redis.run(ADVANCE_CHECKPOINT, [self._key(chat)], first, last, CHECKPOINT_TTL_S),
+            )
 
-    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         async def read(chat: ChatKey) -> bytes | None:
             return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
 
-        answers = await _each(read, chats)
+        answers = await call_each(read, chats)
         found = {chat: int(mark) for chat, mark in answers.found.items() if mark is not None}
-        return Answers(found, answers.unknown, answers.why)
+        return LookupResult(found, answers.unknown, answers.failure)
 
     def _key(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "handled")
+        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "handled")
 
 
 @final
-class RedisLine:
+class RedisBus:
     """Both ends of it."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
 
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        with _away():
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+        with translate_redis_errors():
             return await self._redis.publish(self._gateway(gateway), payload) > 0
 
-    async def is_heard(self, gateway: GatewayId) -> bool:
+    async def has_subscriber(self, gateway: GatewayId) -> bool:
         """Whether somebody listens there, without a word to them."""
-        with _away():
-            return cast("int", await self._redis.run(LISTENERS, [self._gateway(gateway)])) > 0
+        with translate_redis_errors():
+            return cast("int", await self._redis.run(SUBSCRIBER_COUNT, [self._gateway(gateway)])) > 0
 
-    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
-        with _away():
+    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        with translate_redis_errors():
             return await self._redis.publish(self._chat(chat), payload)
 
-    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
-        with _away():
-            return await self._redis.publish(self._signs(chat), payload)
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
+        with translate_redis_errors():
+            return await self._redis.publish(self._ephemeral(chat), payload)
 
-    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
-        with _away():
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        with translate_redis_errors():
             return await self._redis.publish(self._presence(tenant, user), payload)
 
-    async def to_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
-        with _away():
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        with translate_redis_errors():
             return await self._redis.publish(self._broadcasts(tenant, inbox), payload)
 
-    def at_gateway(self, gateway: GatewayId, hear: Hear) -> Subscription:
-        return self._redis.subscribe_soon(self._gateway(gateway), _told(hear))
+    def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> ChannelSubscription:
+        return self._redis.subscribe_soon(self._gateway(gateway), event_handler(handler))
 
-    async def at_chat(self, chat: ChatKey, hear: Hear) -> Subscription:
-        with _away():
-            return await self._redis.subscribe(self._chat(chat), _told(hear))
+    async def subscribe_chat(self, chat: ChatKey, handler: BusHandler) -> ChannelSubscription:
+        with translate_redis_errors():
+            return await self._redis.subscribe(self._chat(chat), event_handler(handler))
 
-    def at_signs(self, chat: ChatKey, hear: Hear) -> Subscription:
-        return self._redis.subscribe_soon(self._signs(chat), _told(hear))
+    def subscribe_ephemeral(self, chat: ChatKey, handler: BusHandler) -> ChannelSubscription:
+        return self._redis.subscribe_soon(self._ephemeral(chat), event_handler(handler))
 
-    def at_presence(self, tenant: TenantId, user: UserId, hear: Hear) -> Subscription:
-        return self._redis.subscribe_soon(self._presence(tenant, user), _told(hear))
+    def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> ChannelSubscription:
+        return self._redis.subscribe_soon(self._presence(tenant, user), event_handler(handler))
 
-    def at_broadcasts(self, tenant: TenantId, inbox: str, hear: Hear) -> Subscription:
-        return self._redis.subscribe_soon(self._broadcasts(tenant, inbox), _told(hear))
+    def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> ChannelSubscription:
+        return self._redis.subscribe_soon(self._broadcasts(tenant, inbox), event_handler(handler))
 
     def _gateway(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
     def _chat(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "push")
+        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "push")
 
-    def _signs(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, _plain(chat.chat), "signs")
+    def _ephemeral(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "signs")
 
     def _presence(self, tenant: TenantId, user: UserId) -> Key:
-        return self._redis.keys.key(tenant, _plain(user), "presence")
+        return self._redis.keys.key(tenant, validate_channel_part(user), "presence")
 
     def _broadcasts(self, tenant: TenantId, inbox: str) -> Key:
         return self._redis.keys.key(tenant, inbox, "broadcasts", "moved")
 
 
-def _of_user(redis: Redis, tenant: TenantId, user: UserId) -> list[Key]:
+def user_keys(redis: RedisClient, tenant: TenantId, user: UserId) -> list[Key]:
     """His routes, and what is known of his presence: in one slot."""
-    name = _plain(user)
+    name = validate_channel_part(user)
     return [redis.keys.key(tenant, name, "routes"), redis.keys.key(tenant, name, "seen")]
 
 
-def _found(status: bytes, seen_ms: bytes | None = None, gone_ms: bytes | None = None) -> Found:
+def presence_from_reply(
+    status: bytes, seen_ms: bytes | None = None, gone_ms: bytes | None = None
+) -> PresenceRecord:
     seen = None if seen_ms is None else int(seen_ms)
-    return Found(Presence(Status(status.decode()), seen), None if gone_ms is None else int(gone_ms))
+    return PresenceRecord(
+        Presence(PresenceStatus(status.decode()), seen), None if gone_ms is None else int(gone_ms)
+    )
 
 
-def _routes(found: list[bytes]) -> list[Route]:
+def routes_from_reply(found: list[bytes]) -> list[Route]:
     return [
         Route(DeviceId(device.decode()), GatewayId(gateway.decode()), int(epoch))
         for device, gateway, epoch in batched(found, 3)
     ]
 
 
-def _told(hear: Hear) -> events.Sink:
-    def sink(event: events.Event) -> None:
+def event_handler(handler: BusHandler) -> events.ChannelHandler:
+    def sink(event: events.ChannelEvent) -> None:
         match event:
-            case events.Message(payload):
-                hear(payload)
-            case events.Standing(lost_since=since):
-                hear(Standing(was_lost=since is not None))
-            case events.Lost(reason=reason):
-                hear(Lost(reason))
+            case events.ChannelMessage(payload):
+                handler(payload)
+            case events.ChannelSubscribed(lost_since=since):
+                handler(Subscribed(was_lost=since is not None))
+            case events.ChannelLost(reason=reason):
+                handler(SubscriptionLost(reason))
 
     return sink
 
 
-async def _each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> Answers[K, V]:
+async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
     """Ask for each key by itself: a shard that does not answer leaves its own keys unknown, and no others."""
     if len(keys) == 1:
         # A task costs more than the call, and most look-ups are of one key.
         try:
-            return Answers({keys[0]: await call(keys[0])})
+            return LookupResult({keys[0]: await call(keys[0])})
         except RedisError as error:
-            return Answers({}, frozenset(keys), str(error))
+            return LookupResult({}, frozenset(keys), str(error))
     found: dict[K, V] = {}
     failed: dict[K, RedisError] = {}
-    for some in batched(keys, AT_ONCE):
+    for some in batched(keys, MAX_PER_CALL):
         for key, outcome in zip(
             some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
         ):
@@ -264,18 +282,18 @@ async def _each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> A
                 raise outcome
             else:
                 found[key] = outcome
-    return Answers(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
+    return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
 
 
 @contextmanager
-def _away() -> Iterator[None]:
+def translate_redis_errors() -> Iterator[None]:
     try:
         yield
     except RedisError as error:
-        raise RoutesAwayError(str(error)) from error
+        raise RegistryUnavailableError(str(error)) from error
 
 
 @lru_cache(maxsize=50_000)
-def _plain(name: str) -> str:
+def validate_channel_part(name: str) -> str:
     """Braces would move the key to another slot. Two names are never spelled alike."""
     return name if set("{}%").isdisjoint(name) else quote(name, safe="")

@@ -5,17 +5,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from tidings.accounts import api_keys, jwks
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.jwks import VerificationKeys
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
-from tidings.run.fetching import open_fetching
+from tidings.run.fetching import open_jwks_fetcher
 from tidings.run.settings.accounts import AccountsSettings
 from tidings.run.settings.model import DynamoSettings
 from tidings.tenants import settings as tenants
@@ -24,20 +24,22 @@ from tidings.tenants.store import DynamoTenantStore
 
 
 @dataclass(frozen=True, slots=True)
-class Accounts:
+class AccountServices:
     tenants: TenantReader
-    api_keys: ApiKeys
-    users: UserTokens
+    api_keys: ApiKeyService
+    users: UserTokenVerifier
 
 
 @asynccontextmanager
 async def open_accounts(
-    settings: AccountsSettings, client: Client, clock: Clock, rows: AuthenticRows
-) -> AsyncIterator[Accounts]:
+    settings: AccountsSettings, client: DynamoClient, clock: Clock, rows: AuthenticatedRows
+) -> AsyncIterator[AccountServices]:
     """`Credentials` is made of these and of the tokens that Tidings issues itself."""
-    async with open_fetching(settings) as fetch:
+    async with open_jwks_fetcher(settings) as fetch:
         reader = TenantReader(
-            DynamoTenantStore(client, rows), clock, replace(tenants.KEEP, fresh_s=settings.tenant_refresh_s)
+            DynamoTenantStore(client, rows),
+            clock,
+            replace(tenants.CACHE_POLICY, fresh_s=settings.tenant_refresh_s),
         )
         keys = VerificationKeys(
             DynamoSigningKeyStore(client, rows),
@@ -51,18 +53,22 @@ async def open_accounts(
                 outage_s=settings.jwks_outage_s,
             ),
         )
-        policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, kept_s=settings.token_kept_s)
-        yield Accounts(
-            reader, open_api_keys(settings, client, clock, rows), UserTokens(reader, keys, clock, policy)
+        policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, cache_s=settings.token_kept_s)
+        yield AccountServices(
+            reader,
+            open_api_keys(settings, client, clock, rows),
+            UserTokenVerifier(reader, keys, clock, policy),
         )
 
 
-def open_api_keys(settings: AccountsSettings, client: Client, clock: Clock, rows: AuthenticRows) -> ApiKeys:
-    keep = replace(api_keys.KEEP, fresh_s=settings.api_key_refresh_s)
-    return ApiKeys(DynamoApiKeyStore(client, rows), clock, keep)
+def open_api_keys(
+    settings: AccountsSettings, client: DynamoClient, clock: Clock, rows: AuthenticatedRows
+) -> ApiKeyService:
+    keep = replace(api_keys.CACHE_POLICY, fresh_s=settings.api_key_refresh_s)
+    return ApiKeyService(DynamoApiKeyStore(client, rows), clock, keep)
 
 
-def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[Client]:
+def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[DynamoClient]:
     if settings.endpoint is None:
         raise TidingsError(
             Code.SETTINGS_INVALID,

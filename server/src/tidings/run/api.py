@@ -6,153 +6,157 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
 
-from tidings.accounts.credentials import Credentials
-from tidings.accounts.find import FindByPhone
+from tidings.accounts.credentials import CredentialVerifierChain
+from tidings.accounts.find import FindUserByPhone
 from tidings.accounts.phone import PhoneLogin
 from tidings.accounts.revocations import Revocation, RevocationWatch
-from tidings.accounts.store.revocations import DynamoRevocations
-from tidings.accounts.store.users import DynamoUsers
+from tidings.accounts.store.revocations import DynamoRevocationLog
+from tidings.accounts.store.users import DynamoUserStore
 from tidings.api.app import ROUTERS, make_app
-from tidings.api.options import Options
-from tidings.api.ports import Telemetry
-from tidings.api.services import NoticeServices, Services
-from tidings.chats.look import Look
-from tidings.chats.store import DynamoShelf
-from tidings.jobs.store import KafkaChunks
+from tidings.api.options import ApiOptions
+from tidings.api.ports import ApiTelemetry
+from tidings.api.services import ApiServices, NotificationServices
+from tidings.chats.look import ChatQueries
+from tidings.chats.store import DynamoChatReader
+from tidings.jobs.store import KafkaChunkPublisher
 from tidings.kernel.secrets import Secret
-from tidings.limits.limit import Limiter
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.kafka.publisher import Publisher
+from tidings.limits.limit import RateLimiter
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.run import Host, run
+from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
 from tidings.run import publishing, wiring
-from tidings.run.accounts import Accounts, open_accounts
-from tidings.run.chat_lists import join_chat_lists
-from tidings.run.edge.doors import PhoneTenants, credentials_of
-from tidings.run.edge.limits import EdgeLimits
-from tidings.run.edge.phone_limits import PhoneLimits
+from tidings.run.accounts import AccountServices, open_accounts
+from tidings.run.chat_lists import build_chat_lists
+from tidings.run.edge.doors import PhoneLoginTenants, build_credentials
+from tidings.run.edge.limits import RequestLimits
+from tidings.run.edge.phone_limits import PhoneLoginLimits
 from tidings.run.edge.server import Asgi, HttpServer
-from tidings.run.edge.telemetry import Requests
-from tidings.run.held import Held
-from tidings.run.inboxes import join_serving, notice_services
+from tidings.run.edge.telemetry import HttpTelemetry
+from tidings.run.held import ManagedResource
+from tidings.run.inboxes import build_serving_inboxes, notification_services
 from tidings.run.options import (
     allowed_origins,
     cursor_secrets,
     otlp_headers,
     process_options,
-    refuse_faulty,
     trusted_proxies,
+    validate_settings,
 )
-from tidings.run.people import People, people_of, phone_login
+from tidings.run.people import LoginServices, build_login_services, build_phone_login
 from tidings.run.settings import Settings, production
-from tidings.run.signs import own_rows, telling, visibility
-from tidings.signs.telling import Telling
+from tidings.run.signs import make_chat_row_notifier, make_presence_query, make_receipt_publisher
+from tidings.signs.telling import ReceiptPublisher
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 BUILDS = (*wiring.BUILDS, otlp_headers, trusted_proxies, cursor_secrets, allowed_origins, *production.API)
 
 
 def run_api(settings: Settings) -> NoReturn:
-    refuse_faulty(settings, BUILDS)
-    run("api", process_options(settings, "api"), lambda host: compose(settings, host))
+    validate_settings(settings, BUILDS)
+    run_process("api", process_options(settings, "api"), lambda host: compose(settings, host))
 
 
-def compose(settings: Settings, host: Host) -> Sequence[Component]:
-    engines = wiring.engines(settings, host)
-    accounts = Held(
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = wiring.build_engines(settings, host)
+    accounts = ManagedResource(
         "accounts",
         lambda: open_accounts(
-            settings.accounts, engines.dynamo.it, host.clock, AuthenticRows(engines.keys.it)
+            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
         ),
     )
-    publisher = publishing.publisher(settings, host)
-    gains = telling(settings, engines.redis, host)
+    publisher = publishing.publisher_component(settings, host)
+    gains = make_receipt_publisher(settings, engines.redis, host)
 
     def app() -> Asgi:
-        requests = Requests(host.metrics, host.tracing, settings.api.access_log_ratio)
-        requests.declare(operations())
-        joined = Joined(settings, host, engines, accounts.it, publisher.it, gains.it)
+        requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
+        requests.declare(api_operations_of())
+        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
         return make_app(joined.services(requests), _options(settings))
 
     return [*engines.components, accounts, publisher, gains, HttpServer(settings, app, host.tasks)]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ApiWiring:
     """Everything that was opened, to be joined into the edge's services."""
 
     settings: Settings
-    host: Host
-    engines: wiring.Engines
-    accounts: Accounts
-    publisher: Publisher
-    gains: Telling
+    host: ProcessContext
+    engines: wiring.EngineComponents
+    accounts: AccountServices
+    publisher: KafkaPublisher
+    gains: ReceiptPublisher
 
-    def services(self, requests: Telemetry) -> Services:
-        client, keys = self.engines.dynamo.it, self.engines.keys.it
-        limiter = wiring.limiter(self.settings, self.engines.redis.it, self.engines.keys.it, self.host)
-        told = publishing.told(self.publisher, self.host)
-        lists = join_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+    def services(self, requests: ApiTelemetry) -> ApiServices:
+        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        limiter = wiring.build_limiter(
+            self.settings, self.engines.redis.value, self.engines.keys.value, self.host
+        )
+        told = publishing.make_on_commit(self.publisher, self.host)
+        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
         epoch = self.engines.epoch
-        cases = wiring.use_cases(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
-        people = people_of(self.settings, client, self.host.clock, self.engines.kms.it, keys)
-        credentials = credentials_of(self.accounts, people)
+        cases = wiring.build_chat_services(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
+        people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
+        credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
-        return Services(
+        return ApiServices(
             credentials=credentials,
             chats=cases.manage,
-            look=Look(DynamoShelf(client, cases.rows)),
+            queries=ChatQueries(DynamoChatReader(client, cases.rows)),
             send=cases.send,
             change=cases.change,
             history=cases.history,
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,
-            visibility=visibility(client, self.engines.redis.it, self.host.clock, self.engines.epoch),
-            own_rows=own_rows(self.engines.redis.it),
+            visibility=make_presence_query(
+                client, self.engines.redis.value, self.host.clock, self.engines.epoch
+            ),
+            own_rows=make_chat_row_notifier(self.engines.redis.value),
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            find_by_phone=FindByPhone(
-                DynamoUsers(client, AuthenticRows(keys)), PhoneTenants(self.accounts.tenants)
+            find_by_phone=FindUserByPhone(
+                DynamoUserStore(client, AuthenticatedRows(keys)), PhoneLoginTenants(self.accounts.tenants)
             ),
-            notices=self._notices(),
-            limits=EdgeLimits(limiter, self.accounts.tenants),
+            notifications=self._notifications(),
+            limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
 
-    def _watch(self, credentials: Credentials) -> None:
+    def _watch(self, credentials: CredentialVerifierChain) -> None:
         async def heard(revocations: Sequence[Revocation]) -> None:
             for each in revocations:
-                credentials.forget(each)
+                credentials.evict(each)
 
-        watch = RevocationWatch(DynamoRevocations(self.engines.dynamo.it), self.host.clock, heard)
-        _ = self.host.tasks.spawn("revocations", watch.keep())
+        watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value), self.host.clock, heard)
+        _ = self.host.tasks.spawn("revocations", watch.run())
 
-    def _notices(self) -> NoticeServices:
-        engines, chunks, wanted = self.engines, KafkaChunks(self.publisher), self.settings.notices
-        client, keys, redis = engines.dynamo.it, engines.keys.it, engines.redis.it
-        cases, _ = join_serving(client, keys, self.host.clock, chunks, redis, settings=wanted)
-        return notice_services(cases)
+    def _notifications(self) -> NotificationServices:
+        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
+        cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
+        return notification_services(cases)
 
-    def _phone(self, people: People, limiter: Limiter) -> PhoneLogin:
-        login, outbox = phone_login(
+    def _phone(self, profile_service: LoginServices, limiter: RateLimiter) -> PhoneLogin:
+        login, outbox = build_phone_login(
             self.settings,
-            self.engines.dynamo.it,
+            self.engines.dynamo.value,
             self.host.clock,
-            people,
-            keys=self.engines.keys.it,
-            limits=PhoneLimits(
+            profile_service,
+            keys=self.engines.keys.value,
+            limits=PhoneLoginLimits(
                 limiter,
                 self.accounts.tenants,
-                wiring.known_places(self.settings, self.engines.redis.it, self.engines.keys.it),
+                wiring.known_addresses(self.settings, self.engines.redis.value, self.engines.keys.value),
             ),
-            tenants=PhoneTenants(self.accounts.tenants),
+            tenants=PhoneLoginTenants(self.accounts.tenants),
         )
         stats = login.stats
-        self.host.metrics.tallies(
+        self.host.metrics.counter_callbacks(
             "phone_codes_total",
             "One-time codes requested and redeemed, and requests or tries refused by a limit. Few redeemed of many "
             "requested is the sign of SMS pumping.",
@@ -164,9 +168,9 @@ class Joined:
         return login
 
 
-def _options(settings: Settings) -> Options:
+def _options(settings: Settings) -> ApiOptions:
     api = settings.api
-    return Options(
+    return ApiOptions(
         cursor_secrets=_signing_secrets(settings),
         max_body_bytes=api.max_body_bytes,
         max_body_depth=api.max_body_depth,
@@ -186,7 +190,7 @@ def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
     return (Secret(secrets.token_urlsafe(32)),)
 
 
-def operations() -> Iterator[str]:
+def api_operations_of() -> Iterator[str]:
     """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
     for route in chain.from_iterable(router.routes for router in ROUTERS):
         for method in sorted(getattr(route, "methods", None) or ()):

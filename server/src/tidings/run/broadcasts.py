@@ -2,50 +2,50 @@
 
 from dataclasses import dataclass
 
-from tidings.broadcasts.announce import Announce
-from tidings.broadcasts.append import Append
-from tidings.broadcasts.audience import Audience
-from tidings.broadcasts.estimate import Estimate
-from tidings.broadcasts.follow import FRESH_S, Followers
-from tidings.broadcasts.people import People
-from tidings.broadcasts.ports import LogNews, ProfileStore, Snapshots
-from tidings.broadcasts.segments import Segments
-from tidings.broadcasts.store import DynamoLog, DynamoProfiles, DynamoSegments
+from tidings.broadcasts.announce import BroadcastRollout
+from tidings.broadcasts.append import LogAppender
+from tidings.broadcasts.audience import BroadcastTargeting
+from tidings.broadcasts.estimate import ReachEstimator
+from tidings.broadcasts.follow import FRESH_S, BroadcastLogCache
+from tidings.broadcasts.people import ProfileService
+from tidings.broadcasts.ports import BroadcastLogNotifier, ProfileStore, Snapshots
+from tidings.broadcasts.segments import SegmentService
+from tidings.broadcasts.store import DynamoBroadcastLog, DynamoProfileStore, DynamoSegmentStore
 from tidings.kernel.clock import Clock
-from tidings.notices.ports import NobodyListens
-from tidings.platform.dynamo.client import Client
+from tidings.notices.ports import NoBroadcastLogNotifier
+from tidings.platform.dynamo.client import DynamoClient
 
 
 @dataclass(frozen=True, slots=True)
-class WideCases:
-    followers: Followers
-    append: Append
-    segments: Segments
+class BroadcastServices:
+    followers: BroadcastLogCache
+    append: LogAppender
+    segments: SegmentService
     profiles: ProfileStore
-    audience: Audience
-    announce: Announce
-    people: People
-    estimate: Estimate
+    audience: BroadcastTargeting
+    announce: BroadcastRollout
+    profile_service: ProfileService
+    estimate: ReachEstimator
 
 
-def join_broadcasts(
-    client: Client,
+def build_broadcasts(
+    client: DynamoClient,
     clock: Clock,
     snapshots: Snapshots,
     fresh_s: float = FRESH_S,
-    news: LogNews | None = None,
-) -> WideCases:
-    log, profiles = DynamoLog(client), DynamoProfiles(client)
-    followers = Followers(log, snapshots, clock, fresh_s=fresh_s)
-    segments = Segments(DynamoSegments(client), profiles, clock)
-    append = Append(log, followers, clock, news or NobodyListens())
-    return WideCases(
+    notifier: BroadcastLogNotifier | None = None,
+) -> BroadcastServices:
+    log, profiles = DynamoBroadcastLog(client), DynamoProfileStore(client)
+    followers = BroadcastLogCache(log, snapshots, clock, fresh_s=fresh_s)
+    segments = SegmentService(DynamoSegmentStore(client), profiles, clock)
+    append = LogAppender(log, followers, clock, notifier or NoBroadcastLogNotifier())
+    return BroadcastServices(
         followers=followers,
         append=append,
         segments=segments,
         profiles=profiles,
-        audience=Audience(followers, segments, profiles),
-        announce=Announce(append),
-        people=People(profiles, clock),
-        estimate=Estimate(segments, profiles),
+        audience=BroadcastTargeting(followers, segments, profiles),
+        announce=BroadcastRollout(append),
+        profile_service=ProfileService(profiles, clock),
+        estimate=ReachEstimator(segments, profiles),
     )

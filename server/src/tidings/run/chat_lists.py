@@ -2,73 +2,93 @@
 
 from typing import NamedTuple
 
-from tidings.chats.directs import Directs
-from tidings.chats.store import DynamoRows
-from tidings.delivery.audience import ReadAudience
+from tidings.chats.directs import DirectChatCache
+from tidings.chats.store import DynamoChatStore
+from tidings.delivery.audience import StoredAudience
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.model import Gain
-from tidings.delivery.ports import Audience, Keys, TellGain
+from tidings.delivery.model import WatermarkAdvanced
+from tidings.delivery.ports import AudienceReader, DeliveryKeys, OnWatermarkAdvanced
 from tidings.delivery.previews import Previews
-from tidings.delivery.rows import Rows
-from tidings.delivery.status import Statuses
-from tidings.delivery.store import DynamoLists, DynamoTruth, DynamoWatermarks, Settling
-from tidings.delivery.watermarks import Marking
+from tidings.delivery.rows import ChatRowProjector
+from tidings.delivery.status import MessageStatusReader
+from tidings.delivery.store import (
+    DynamoChatRowReader,
+    DynamoChatRowWriter,
+    DynamoWatermarkStore,
+    EpochReconciler,
+)
+from tidings.delivery.watermarks import WatermarkService
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.epoch import Epoch, first_epoch
+from tidings.kernel.epoch import Epoch, initial_epoch
 from tidings.messages import content
-from tidings.messages.store import DynamoReader
-from tidings.platform.dynamo.client import Client
+from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.client import DynamoClient
 
 
-def _nobody(_: Gain) -> None:
+def _nobody(_: WatermarkAdvanced) -> None:
     """For tools and tests: ticks are derived whenever somebody looks."""
 
 
-class ChatLists(NamedTuple):
-    """What people look at and change. The rows themselves are the delivery worker's, see `join_rows`.
+class ChatListServices(NamedTuple):
+    """What people look at and change. The rows themselves are the delivery worker's, see `build_row_projector`.
 
     `directs` is what the process knows of direct chats, for whoever else reads.
     """
 
-    marking: Marking
+    marking: WatermarkService
     chat_list: ChatList
-    statuses: Statuses
-    directs: Directs
+    statuses: MessageStatusReader
+    directs: DirectChatCache
 
 
-def join_settling(client: Client, epoch: Epoch, *, is_read_only: bool = False) -> Settling:
-    """What every store of rows needs. With `first_epoch`, rows are believed as they stand."""
-    memberships = DynamoRows(client, SystemClock())  # Only read: nobody asks for the time.
-    return Settling(client, DynamoReader(client), memberships, epoch, is_read_only=is_read_only)
+def build_epoch_reconciler(
+    client: DynamoClient, epoch: Epoch, *, is_read_only: bool = False
+) -> EpochReconciler:
+    """What every store of rows needs. With `initial_epoch`, rows are believed as they stand."""
+    memberships = DynamoChatStore(client, SystemClock())  # Only read: nobody asks for the time.
+    return EpochReconciler(client, DynamoLogReader(client), memberships, epoch, is_read_only=is_read_only)
 
 
-def join_lists(client: Client, epoch: Epoch = first_epoch) -> DynamoLists:
-    return DynamoLists(client, join_settling(client, epoch))
+def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowReader:
+    return DynamoChatRowReader(client, build_epoch_reconciler(client, epoch))
 
 
-def join_watermarks(client: Client, clock: Clock, epoch: Epoch = first_epoch) -> DynamoWatermarks:
-    return DynamoWatermarks(client, clock, join_settling(client, epoch))
+def build_watermark_store(
+    client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch
+) -> DynamoWatermarkStore:
+    return DynamoWatermarkStore(client, clock, build_epoch_reconciler(client, epoch))
 
 
-def join_chat_lists(
-    client: Client, keys: Keys, clock: Clock, told: TellGain = _nobody, *, epoch: Epoch = first_epoch
-) -> ChatLists:
-    """`told` hears whenever somebody got further."""
-    chats, log, lists = DynamoRows(client, clock), DynamoReader(client), join_lists(client, epoch)
-    directs, watermarks = Directs(chats), join_watermarks(client, clock, epoch)
-    audience = ReadAudience(directs)
-    return ChatLists(
-        Marking(watermarks, lists, chats, log, told),
+def build_chat_lists(
+    client: DynamoClient,
+    keys: DeliveryKeys,
+    clock: Clock,
+    on_advanced: OnWatermarkAdvanced = _nobody,
+    *,
+    epoch: Epoch = initial_epoch,
+) -> ChatListServices:
+    """`on_advanced` hears whenever somebody got further."""
+    chats, log, lists = (
+        DynamoChatStore(client, clock),
+        DynamoLogReader(client),
+        build_chat_row_reader(client, epoch),
+    )
+    directs, watermarks = DirectChatCache(chats), build_watermark_store(client, clock, epoch)
+    audience = StoredAudience(directs)
+    return ChatListServices(
+        WatermarkService(watermarks, lists, chats, log, on_advanced),
         ChatList(lists, watermarks, chats, keys, clock),
-        Statuses(audience, watermarks),
+        MessageStatusReader(audience, watermarks),
         directs,
     )
 
 
-def join_rows(client: Client, keys: Keys, audience: Audience, epoch: Epoch = first_epoch) -> Rows:
-    truth = DynamoTruth(client, join_settling(client, epoch))
-    return Rows(truth, audience, DynamoReader(client), Previews(keys, words))
+def build_row_projector(
+    client: DynamoClient, keys: DeliveryKeys, audience: AudienceReader, epoch: Epoch = initial_epoch
+) -> ChatRowProjector:
+    truth = DynamoChatRowWriter(client, build_epoch_reconciler(client, epoch))
+    return ChatRowProjector(truth, audience, DynamoLogReader(client), Previews(keys, preview_text))
 
 
-def words(body: bytes) -> str:
-    return content.decode(body).text
+def preview_text(body: bytes) -> str:
+    return content.decode_content(body).text

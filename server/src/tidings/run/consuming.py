@@ -4,27 +4,27 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from tidings.platform.kafka.consumer import Consumer
-from tidings.platform.kafka.consumers import KafkaConsumers
+from tidings.platform.kafka.consumer import KafkaConsumer
+from tidings.platform.kafka.consumers import KafkaConsumerLag
 from tidings.platform.lifecycle.health import Health
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.run.held import Held
-from tidings.run.options import kafka_connection
+from tidings.run.held import ManagedResource
+from tidings.run.options import kafka_config
 from tidings.run.settings import Settings
 
 
-def health_of[T](consumer: Consumer[T] | None, since: datetime) -> Health | None:
+def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> Health | None:
     """Well as long as the group has us and no partition waits for something that fails. None: it was not started."""
     if consumer is None:
         return None
-    how, paused = consumer.how(), consumer.paused()
+    how, paused = consumer.health(), consumer.paused()
     if not how.is_ok:
         return Health(ok=False, reason=how.reason, since=since)
     words = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
     return Health(not paused, words, since)
 
 
-def export[T](metrics: Metrics, consumer: Consumer[T], process: str, what: str) -> None:
+def export_consumer[T](metrics: Metrics, consumer: KafkaConsumer[T], process: str, what: str) -> None:
     """`what` is read: records, chunks."""
     waiting = f"{what.capitalize()} that wait in this process's partitions."
     metrics.gauge(f"{process}_lag_{what}", waiting).set_function(
@@ -36,15 +36,15 @@ def export[T](metrics: Metrics, consumer: Consumer[T], process: str, what: str) 
 
 def progress[K: Hashable](
     settings: Settings, *, topic: str, group: str, key_of: Callable[[K], bytes]
-) -> Held[KafkaConsumers[K]]:
+) -> ManagedResource[KafkaConsumerLag[K]]:
     """Ask the brokers how far a group is, also for partitions that other processes consume."""
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[KafkaConsumers[K]]:
-        made = KafkaConsumers(kafka_connection(settings), topic=topic, group=group, key_of=key_of)
+    async def opened() -> AsyncIterator[KafkaConsumerLag[K]]:
+        made = KafkaConsumerLag(kafka_config(settings), topic=topic, group=group, key_of=key_of)
         try:
             yield made
         finally:
             made.close()
 
-    return Held("consumers", opened)
+    return ManagedResource("consumers", opened)

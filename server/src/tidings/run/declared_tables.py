@@ -10,21 +10,23 @@ from typing import override
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import AccessError, DynamoError, MissingError
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.errors import AccessDeniedError, DynamoError, NotFoundError
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.health import Health, Pulse, describe
-from tidings.platform.lifecycle.tasks import Tasks
-from tidings.run.held import Held
+from tidings.platform.lifecycle.health import Health, HealthTracker, describe_error
+from tidings.platform.lifecycle.tasks import TaskSupervisor
+from tidings.run.held import ManagedResource
 from tidings.run.settings.model import DynamoSettings
 from tidings.tables import diff
 from tidings.tables.declaration import TABLES
-from tidings.tables.diff import Aspect
+from tidings.tables.diff import TableAspect
 from tidings.tables.model import Table
-from tidings.tables.seen import Seen, read_table, read_ttl
+from tidings.tables.seen import ObservedTable, read_table, read_ttl
 
 _RETRY_S = 2.0
-NEEDED = frozenset({Aspect.TABLE, Aspect.KEYS, Aspect.INDEX, Aspect.TTL, Aspect.STREAM})
+NEEDED = frozenset(
+    {TableAspect.TABLE, TableAspect.KEYS, TableAspect.INDEX, TableAspect.TTL, TableAspect.STREAM}
+)
 """Without these, reads fail or things are never deleted or told; the rest is money and safety, not function."""
 
 
@@ -37,11 +39,17 @@ class DeclaredTables(Component):
     name = "tables"
     start_s = 60.0
 
-    def __init__(self, settings: DynamoSettings, client: Held[Client], tasks: Tasks, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: DynamoSettings,
+        client: ManagedResource[DynamoClient],
+        tasks: TaskSupervisor,
+        clock: Clock,
+    ) -> None:
         self._settings = settings
         self._client = client
         self._tasks = tasks
-        self._pulse = Pulse(clock, "the tables could not be looked at")
+        self._pulse = HealthTracker(clock, "the tables could not be looked at")
         self._looking: asyncio.Task[None] | None = None
 
     @override
@@ -66,11 +74,11 @@ class DeclaredTables(Component):
 
     async def _look(self) -> bool:
         try:
-            faults = await _unfit(self._client.it, self._settings)
-        except AccessError as error:
+            faults = await _unfit(self._client.value, self._settings)
+        except AccessDeniedError as error:
             raise TidingsError(Code.TABLES_FAILED, f"Could not look at the tables: {error}") from error
         except DynamoError as error:
-            self._pulse.failed(describe(error))
+            self._pulse.failed(describe_error(error))
             return False
         if faults:
             raise TidingsError(
@@ -82,18 +90,18 @@ class DeclaredTables(Component):
         return True
 
 
-async def _unfit(client: Client, settings: DynamoSettings) -> Sequence[str]:
+async def _unfit(client: DynamoClient, settings: DynamoSettings) -> Sequence[str]:
     """What keeps a process from serving on these tables."""
-    tables = diff.wanted(TABLES, on_demand=settings.capacity == "on_demand")
+    tables = diff.apply_capacity_mode(TABLES, on_demand=settings.capacity == "on_demand")
     seen = await asyncio.gather(*(_seen(client, table) for table in tables))
     standing = {each.name: each for each in seen if each is not None}
-    not_asked = frozenset(Aspect) - NEEDED
-    return list(diff.plan(tables, standing, prefix=settings.table_prefix, not_known=not_asked).drift)
+    not_asked = frozenset(TableAspect) - NEEDED
+    return list(diff.plan_tables(tables, standing, prefix=settings.table_prefix, not_known=not_asked).drift)
 
 
-async def _seen(client: Client, table: Table) -> Seen | None:
+async def _seen(client: DynamoClient, table: Table) -> ObservedTable | None:
     try:
         seen = read_table(await client.describe(table.name))
         return replace(seen, ttl=read_ttl(await client.describe_ttl(table.name)))
-    except MissingError:
+    except NotFoundError:
         return None

@@ -4,31 +4,37 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tidings.chats.directs import Directs
-from tidings.chats.store import DynamoRows
-from tidings.delivery.audience import KeptAudience, ReadAudience
-from tidings.delivery.counts import Counts
-from tidings.delivery.ports import Keys, Line, Marks, Routes, UserAway
-from tidings.delivery.reaching import Reaching
-from tidings.delivery.store import DynamoPending, KafkaUnreached
-from tidings.delivery.unreached import Said, Unreached
-from tidings.delivery.withdrawing import Withdrawing
-from tidings.delivery.worker import Stores, Worker
+from tidings.chats.directs import DirectChatCache
+from tidings.chats.store import DynamoChatStore
+from tidings.delivery.audience import CachedAudience, StoredAudience
+from tidings.delivery.counts import DeliveryStats
+from tidings.delivery.ports import (
+    BusPublisher,
+    DeliveryCheckpoints,
+    DeliveryKeys,
+    OfflineNotifier,
+    RouteLookup,
+)
+from tidings.delivery.reaching import Fanout
+from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineEvents
+from tidings.delivery.unreached import MessageText, OfflineEventPublisher
+from tidings.delivery.withdrawing import OfflineQueueRedactor
+from tidings.delivery.worker import DeliveryWorker, WorkerDeps
 from tidings.kernel.clock import Clock
-from tidings.kernel.epoch import Epoch, first_epoch
+from tidings.kernel.epoch import Epoch, initial_epoch
 from tidings.kernel.ids import TenantId
-from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
 from tidings.messages import content, events
-from tidings.messages.events import Committed
-from tidings.messages.store import DynamoReactions, DynamoReader
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.messages.events import CommittedEvent
+from tidings.messages.store import DynamoLogReader, DynamoReactionWriter
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.kafka.errors import UndecodableError
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Record
-from tidings.platform.redis.client import Redis
-from tidings.routing.store import RedisLine, RedisMarks, RedisRoutes
-from tidings.run.chat_lists import join_lists, join_rows
+from tidings.platform.redis.client import RedisClient
+from tidings.routing.store import RedisBus, RedisConnectionRegistry, RedisDeliveryCheckpoints
+from tidings.run.chat_lists import build_chat_row_reader, build_row_projector
 from tidings.tables.items.chat import chat_key
 from tidings.tables.keys import KeyPartError
 from tidings.tenants.keys import KeyRing
@@ -40,52 +46,59 @@ _NO_LEASE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wiring:
+class RedisPorts:
     """What a worker finds in Redis."""
 
-    routes: Routes
-    line: Line
-    marks: Marks
+    routes: RouteLookup
+    bus: BusPublisher
+    checkpoints: DeliveryCheckpoints
 
 
-def wiring_in(redis: Redis) -> Wiring:
-    return Wiring(RedisRoutes(redis, lease_s=_NO_LEASE_S), RedisLine(redis), RedisMarks(redis))
+def redis_ports(redis: RedisClient) -> RedisPorts:
+    return RedisPorts(
+        RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis), RedisDeliveryCheckpoints(redis)
+    )
 
 
-def join_worker(
-    client: Client,
-    keys: Keys,
+def build_worker(
+    client: DynamoClient,
+    keys: DeliveryKeys,
     clock: Clock,
     *,
-    wiring: Wiring,
-    away: UserAway,
-    pauses: Pauses = NO_PAUSES,
-    counts: Counts,
-    epoch: Epoch = first_epoch,
-) -> Worker:
-    log, pending = DynamoReader(client), DynamoPending(client, clock)
-    audience = KeptAudience(ReadAudience(Directs(DynamoRows(client, clock))))
-    stores = Stores(
-        rows=join_rows(client, keys, audience, epoch),
+    wiring: RedisPorts,
+    away: OfflineNotifier,
+    failpoints: Failpoints = NO_PAUSES,
+    counts: DeliveryStats,
+    epoch: Epoch = initial_epoch,
+) -> DeliveryWorker:
+    log, pending = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
+    audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
+    stores = WorkerDeps(
+        rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
         log=log,
-        withdrawing=Withdrawing(pending, audience, log, DynamoReactions(client)),
-        marks=wiring.marks,
+        withdrawing=OfflineQueueRedactor(pending, audience, log, DynamoReactionWriter(client)),
+        checkpoints=wiring.checkpoints,
     )
-    reaching = Reaching(wiring.routes, wiring.line, pending, away, counts=counts, pauses=pauses)
-    return Worker(stores, reaching, counts=counts, pauses=pauses)
+    reaching = Fanout(wiring.routes, wiring.bus, pending, away, counts=counts, failpoints=failpoints)
+    return DeliveryWorker(stores, reaching, counts=counts, failpoints=failpoints)
 
 
-def join_unreached(
-    client: Client, keys: KeyRing, clock: Clock, publisher: Publisher, epoch: Epoch = first_epoch
-) -> Unreached:
-    wishes = TenantWishes(TenantReader(DynamoTenantStore(client, AuthenticRows(keys)), clock))
-    return Unreached(
-        join_lists(client, epoch), keys, KafkaUnreached(publisher), read=said, wishes=wishes, clock=clock
+def build_offline_events(
+    client: DynamoClient, keys: KeyRing, clock: Clock, publisher: KafkaPublisher, epoch: Epoch = initial_epoch
+) -> OfflineEventPublisher:
+    wishes = TenantPushPreferences(TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock))
+    return OfflineEventPublisher(
+        build_chat_row_reader(client, epoch),
+        keys,
+        KafkaOfflineEvents(publisher),
+        read=message_text,
+        wishes=wishes,
+        clock=clock,
     )
 
 
-class TenantWishes:
+class TenantPushPreferences:
     def __init__(self, tenants: TenantReader) -> None:
         self._tenants = tenants
 
@@ -94,15 +107,15 @@ class TenantWishes:
         return found is not None and found.settings.push.has_previews
 
 
-def said(body: bytes) -> Said:
-    read = content.decode(body)
-    return Said(read.text, read.mentions)
+def message_text(body: bytes) -> MessageText:
+    read = content.decode_content(body)
+    return MessageText(read.text, read.mentions)
 
 
-def decode(record: Record) -> Committed:
+def decode_committed(record: Record) -> CommittedEvent:
     """An event that a worker could do nothing with is as undecodable as one that is no event."""
     try:
-        event = events.decode(record.value or b"")
+        event = events.decode_event(record.value or b"")
         chat_key(event.key)
     except (msgspec.DecodeError, KeyPartError) as error:
         raise UndecodableError(str(error), record) from error

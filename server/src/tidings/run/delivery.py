@@ -7,21 +7,21 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn, override
 
-from tidings.delivery.counts import Counts
-from tidings.delivery.worker import Worker
-from tidings.messages.events import Committed
-from tidings.platform.kafka.consumer import Consumer
-from tidings.platform.kafka.dead_letters import bury_in
-from tidings.platform.kafka.lane import Work
-from tidings.platform.kafka.publisher import Publisher
+from tidings.delivery.counts import DeliveryStats
+from tidings.delivery.worker import DeliveryWorker
+from tidings.messages.events import CommittedEvent
+from tidings.platform.kafka.consumer import KafkaConsumer
+from tidings.platform.kafka.dead_letters import dead_letter_to
+from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health
-from tidings.platform.lifecycle.run import Host, run
+from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.run import consuming, publishing, wiring
-from tidings.run.deliveries import decode, join_unreached, join_worker, wiring_in
-from tidings.run.held import Held
-from tidings.run.options import kafka_connection, otlp_headers, process_options, refuse_faulty
+from tidings.run.deliveries import build_offline_events, build_worker, decode_committed, redis_ports
+from tidings.run.held import ManagedResource
+from tidings.run.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.run.settings import Settings
 from tidings.topics.declaration import MESSAGES, MESSAGES_DEAD
 
@@ -30,38 +30,44 @@ BUILDS = (*wiring.BUILDS, otlp_headers)
 
 
 def run_delivery(settings: Settings) -> NoReturn:
-    refuse_faulty(settings, BUILDS)
-    run("delivery", process_options(settings, "delivery"), lambda host: compose(settings, host))
+    validate_settings(settings, BUILDS)
+    run_process("delivery", process_options(settings, "delivery"), lambda host: compose(settings, host))
 
 
-def compose(settings: Settings, host: Host) -> Sequence[Component]:
-    engines = wiring.engines(settings, host)
-    publisher = publishing.publisher(settings, host)
-    return [*engines.components, publisher, Delivering(settings, host, engines, publisher)]
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = wiring.build_engines(settings, host)
+    publisher = publishing.publisher_component(settings, host)
+    return [*engines.components, publisher, DeliveryConsumer(settings, host, engines, publisher)]
 
 
-class Delivering(Component):
+class DeliveryConsumer(Component):
     """The consumer at work. Well as long as the group has us and no partition waits for something that fails."""
 
     name = "delivery"
 
     def __init__(
-        self, settings: Settings, host: Host, engines: wiring.Engines, publisher: Held[Publisher]
+        self,
+        settings: Settings,
+        host: ProcessContext,
+        engines: wiring.EngineComponents,
+        publisher: ManagedResource[KafkaPublisher],
     ) -> None:
         self._settings = settings
         self._host = host
         self._engines = engines
         self._publisher = publisher
         self._since = host.clock.now()
-        self._consumer: Consumer[Committed] | None = None
+        self._consumer: KafkaConsumer[CommittedEvent] | None = None
         self._task: asyncio.Task[None] | None = None
         self.stop_s = settings.process.stop_s
 
     @override
     async def start(self) -> None:
-        counts = Counts()
-        work = Work(decode, self._handler(counts), bury_in(self._publisher.it, MESSAGES_DEAD.name))
-        consumer = Consumer(kafka_connection(self._settings), work, group=GROUP, topics=[MESSAGES.name])
+        counts = DeliveryStats()
+        work = RecordHandlers(
+            decode_committed, self._handler(counts), dead_letter_to(self._publisher.value, MESSAGES_DEAD.name)
+        )
+        consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, counts, consumer)
         self._consumer = consumer
         self._task = self._host.tasks.spawn("delivery", consumer.run(), may_end=True)
@@ -75,35 +81,35 @@ class Delivering(Component):
 
     @override
     def health(self) -> Health | None:
-        return consuming.health_of(self._consumer, self._since)
+        return consuming.consumer_health(self._consumer, self._since)
 
-    def _handler(self, counts: Counts) -> "Handler":
-        client, keys, clock = self._engines.dynamo.it, self._engines.keys.it, self._host.clock
-        away = join_unreached(client, keys, clock, self._publisher.it, self._engines.epoch)
-        worker = join_worker(
+    def _handler(self, counts: DeliveryStats) -> "DeliveryHandler":
+        client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
+        away = build_offline_events(client, keys, clock, self._publisher.value, self._engines.epoch)
+        worker = build_worker(
             client,
             keys,
             clock,
-            wiring=wiring_in(self._engines.redis.it),
+            wiring=redis_ports(self._engines.redis.value),
             away=away,
-            pauses=self._host.pauses,
+            failpoints=self._host.failpoints,
             counts=counts,
             epoch=self._engines.epoch,
         )
-        return Handler(worker, self._host)
+        return DeliveryHandler(worker, self._host)
 
 
-class Handler:
+class DeliveryHandler:
     """What a lane calls with each batch."""
 
-    def __init__(self, worker: Worker, host: Host) -> None:
+    def __init__(self, worker: DeliveryWorker, host: ProcessContext) -> None:
         self._worker = worker
         self._clock = host.clock
         self._age = host.metrics.latency(
             "delivery_seconds", "From the commit of an entry until it was handled, the newest of each event."
         )
 
-    async def __call__(self, batch: Batch[Committed]) -> None:
+    async def __call__(self, batch: Batch[CommittedEvent]) -> None:
         events = [event.body for event in batch.events]
         await self._worker.handle((event.key, event.entries) for event in events)
         now_ms = self._clock.now_ms()
@@ -111,13 +117,13 @@ class Handler:
             self._age.observe(max(0, now_ms - event.entries[-1].created_at_ms) / 1000)
 
 
-def _export(host: Host, counts: Counts, consumer: Consumer[Committed]) -> None:
+def _export(host: ProcessContext, counts: DeliveryStats, consumer: KafkaConsumer[CommittedEvent]) -> None:
     metrics = host.metrics
-    metrics.tallies(
+    metrics.counter_callbacks(
         "delivery_total",
         "Entries handled, come again, read from the log, late for want of Redis; pushes; stale routes; messages kept, "
         "users rung for, and not reached.",
         "what",
-        lambda: {name: getattr(counts, name) for name in Counts.__slots__},
+        lambda: {name: getattr(counts, name) for name in DeliveryStats.__slots__},
     )
-    consuming.export(metrics, consumer, "delivery", "records")
+    consuming.export_consumer(metrics, consumer, "delivery", "records")

@@ -7,33 +7,38 @@ from typing import override
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health
 
-type Open[T] = Callable[[], AbstractAsyncContextManager[T]]
-type Look[T] = Callable[[T], Health | None]
+type OpenResource[T] = Callable[[], AbstractAsyncContextManager[T]]
+type HealthCheck[T] = Callable[[T], Health | None]
 
 
-class Held[T](Component):
-    """`it` is there between start and stop. `look` asks it how it is."""
+class ManagedResource[T](Component):
+    """`value` is there between start and stop. `look` asks it how it is."""
 
     def __init__(
-        self, name: str, open_: Open[T], *, look: Look[T] | None = None, gates_readiness: bool = True
+        self,
+        name: str,
+        open_: OpenResource[T],
+        *,
+        look: HealthCheck[T] | None = None,
+        gates_readiness: bool = True,
     ) -> None:
         self.name = name
         self.gates_readiness = gates_readiness
         self._open = open_
-        self._look = look
+        self._check = look
         self._context: AbstractAsyncContextManager[T] | None = None
-        self._it: T | None = None
+        self._value: T | None = None
 
     @property
-    def it(self) -> T:
-        if self._it is None:
+    def value(self) -> T:
+        if self._value is None:
             raise RuntimeError(f"{self.name} is used before it was started")
-        return self._it
+        return self._value
 
     @override
     async def start(self) -> None:
         context = self._open()
-        self._it = await context.__aenter__()
+        self._value = await context.__aenter__()
         self._context = context
 
     @override
@@ -43,4 +48,4 @@ class Held[T](Component):
 
     @override
     def health(self) -> Health | None:
-        return self._look(self.it) if self._look else None
+        return self._check(self.value) if self._check else None

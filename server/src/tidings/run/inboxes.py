@@ -3,131 +3,147 @@
 from dataclasses import dataclass
 from typing import Self
 
-from tidings.api.services import NoticeServices
-from tidings.broadcasts.ports import Snapshots
-from tidings.broadcasts.store import DynamoProfiles, NoSnapshots, RedisSnapshots
-from tidings.gateway.ports import InboxCases
-from tidings.jobs.look_after import LookAfter
-from tidings.jobs.ports import Chunks, Consumers
-from tidings.jobs.store import KEPT_DAYS, DynamoDue, DynamoJobs
-from tidings.jobs.track import Track
+from tidings.api.services import NotificationServices
+from tidings.broadcasts.ports import NoBroadcastReader, Snapshots
+from tidings.broadcasts.store import DynamoProfileStore, NoSnapshots, RedisSnapshots
+from tidings.gateway.ports import InboxUseCases
+from tidings.jobs.look_after import JobSweeper
+from tidings.jobs.ports import ChunkPublisher, Consumers
+from tidings.jobs.store import RETENTION_DAYS, DynamoDueJobs, DynamoJobStore
+from tidings.jobs.track import JobService
 from tidings.kernel.clock import Clock
-from tidings.notices.book import Book
-from tidings.notices.broadcast import Broadcast
-from tidings.notices.defaults import InboxDefaults
-from tidings.notices.drafts import Drafts
-from tidings.notices.give import Give
-from tidings.notices.inboxes import Inboxes, InboxReader
-from tidings.notices.live import LiveNews
-from tidings.notices.live_logs import LiveLogs
-from tidings.notices.mark import Mark
-from tidings.notices.ports import Keys, Live, LogNews, Nobody, NobodyListens, NoBroadcasts
-from tidings.notices.read import Read
-from tidings.notices.recall import Prove, Recall
-from tidings.notices.send import SendNotice
-from tidings.notices.store import (
-    DynamoContents,
-    DynamoDefaults,
-    DynamoInboxes,
-    DynamoReaders,
-    DynamoShelf,
-    RedisConfigNews,
+from tidings.notices.book import InboxStateService
+from tidings.notices.broadcast import BroadcastService
+from tidings.notices.defaults import InboxDefaultsService
+from tidings.notices.drafts import DraftService
+from tidings.notices.give import NotificationDeliverer
+from tidings.notices.inboxes import InboxConfigCache, InboxConfigService
+from tidings.notices.live import InboxChangePublisher
+from tidings.notices.live_logs import BroadcastLogPublisher
+from tidings.notices.mark import InboxMarker
+from tidings.notices.ports import (
+    BroadcastAdvanceNotifier,
+    InboxChangeNotifier,
+    InboxKeys,
+    NoBroadcastLogNotifier,
+    NoInboxChangeNotifier,
 )
-from tidings.notices.strangers import Strangers
-from tidings.notices.withdraw import Withdraw
-from tidings.notices.work import ChunkWork
-from tidings.platform.dynamo.client import Client
-from tidings.platform.redis.client import Redis
-from tidings.routing.store import RedisLine, RedisRoutes
-from tidings.run.broadcasts import WideCases, join_broadcasts
-from tidings.run.settings.notices import NoticesSettings
+from tidings.notices.read import InboxQueries
+from tidings.notices.recall import RecallProofs, RecallService
+from tidings.notices.send import NotificationSender
+from tidings.notices.store import (
+    DynamoContentStore,
+    DynamoDefaultsStore,
+    DynamoInboxRepository,
+    DynamoInboxStore,
+    DynamoReadTracker,
+    RedisConfigInvalidation,
+)
+from tidings.notices.strangers import UnknownUserFilter
+from tidings.notices.withdraw import NotificationWithdrawer
+from tidings.notices.work import ChunkWorker
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.redis.client import RedisClient
+from tidings.routing.store import RedisBus, RedisConnectionRegistry
+from tidings.run.broadcasts import BroadcastServices, build_broadcasts
+from tidings.run.settings.notices import InboxesSettings
 
 _NO_LEASE_S = 1.0
 """Who tells takes none."""
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeCases:
-    inboxes: Inboxes
-    defaults: InboxDefaults
-    reader: InboxReader
-    read: Read
-    mark: Mark
-    send: SendNotice
-    broadcast: Broadcast
-    recall: Recall
-    prove: Prove
-    track: Track
-    work: ChunkWork
-    wide: WideCases
+class InboxServices:
+    inboxes: InboxConfigService
+    defaults: InboxDefaultsService
+    reader: InboxConfigCache
+    read: InboxQueries
+    mark: InboxMarker
+    send: NotificationSender
+    broadcast: BroadcastService
+    recall: RecallService
+    prove: RecallProofs
+    track: JobService
+    work: ChunkWorker
+    broadcasts: BroadcastServices
 
 
-def join_notices(
-    client: Client,
-    keys: Keys,
+def build_inboxes(
+    client: DynamoClient,
+    keys: InboxKeys,
     clock: Clock,
-    chunks: Chunks,
+    chunks: ChunkPublisher,
     *,
-    live: Live | None = None,
-    logs: LogNews | None = None,
-    news: RedisConfigNews | None = None,
+    live: InboxChangeNotifier | None = None,
+    logs: BroadcastAdvanceNotifier | None = None,
+    news: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
-    jobs_kept_days: int = KEPT_DAYS,
-) -> NoticeCases:
+    jobs_kept_days: int = RETENTION_DAYS,
+) -> InboxServices:
     """`live`, `logs`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
 
     Without `snapshots` logs of broadcasts are read from their beginning.
     """
-    told, heard, at = live or Nobody(), logs or NobodyListens(), _Stores.of(client, jobs_kept_days)
-    wide = join_broadcasts(client, clock, snapshots or NoSnapshots(), news=heard)
-    reader, track = InboxReader(at.configured, clock), Track(at.jobs, at.due, chunks, clock)
-    if news is not None:
-        news.listen(reader.forget)
-    book = Book(at.shelf, reader, clock, told, wide.audience)
-    recall = Recall(reader, at.contents, jobs=track, log=wide.announce, news=heard, keys=keys, clock=clock)
-    drafts = Drafts(reader, at.contents, at.contents, keys=keys, clock=clock)
+    told, heard = live or NoInboxChangeNotifier(), logs or NoBroadcastLogNotifier()
+    at = _Stores.of(client, jobs_kept_days)
+    wide = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=heard)
+    reader, track = _config_cache(at, clock, news), JobService(at.jobs, at.due, chunks, clock)
+    book = InboxStateService(at.shelf, reader, clock, told, wide.audience)
+    recall = RecallService(
+        reader, at.contents, jobs=track, log=wide.announce, notifier=heard, keys=keys, clock=clock
+    )
+    drafts = DraftService(reader, at.contents, at.contents, keys=keys, clock=clock)
     broadcast = _broadcast(at, drafts, wide, track, clock)
-    return NoticeCases(
-        inboxes=Inboxes(at.configured, clock, reader, news),
-        defaults=InboxDefaults(DynamoDefaults(client), clock),
+    return InboxServices(
+        inboxes=InboxConfigService(at.configured, clock, reader, news),
+        defaults=InboxDefaultsService(DynamoDefaultsStore(client), clock),
         reader=reader,
-        read=Read(book, at.contents, keys),
-        mark=Mark(book, at.readers),
-        send=SendNotice(drafts, track, clock),
+        read=InboxQueries(book, at.contents, keys),
+        mark=InboxMarker(book, at.readers),
+        send=NotificationSender(drafts, track, clock),
         broadcast=broadcast,
         recall=recall,
-        prove=Prove(recall, at.jobs, at.shelf),
+        prove=RecallProofs(recall, at.jobs, at.shelf),
         track=track,
         work=_work(at, reader, told, broadcast, clock),
-        wide=wide,
+        broadcasts=wide,
     )
+
+
+def _config_cache(at: "_Stores", clock: Clock, news: RedisConfigInvalidation | None) -> InboxConfigCache:
+    cache = InboxConfigCache(at.configured, clock)
+    if news is not None:
+        news.listen(cache.evict)
+    return cache
 
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    configured: DynamoInboxes
-    contents: DynamoContents
-    shelf: DynamoShelf
-    readers: DynamoReaders
-    directory: DynamoProfiles
-    jobs: DynamoJobs
-    due: DynamoDue
+    configured: DynamoInboxStore
+    contents: DynamoContentStore
+    shelf: DynamoInboxRepository
+    readers: DynamoReadTracker
+    directory: DynamoProfileStore
+    jobs: DynamoJobStore
+    due: DynamoDueJobs
 
     @classmethod
-    def of(cls, client: Client, jobs_kept_days: int) -> Self:
+    def of(cls, client: DynamoClient, jobs_kept_days: int) -> Self:
         return cls(
-            configured=DynamoInboxes(client),
-            contents=DynamoContents(client),
-            shelf=DynamoShelf(client),
-            readers=DynamoReaders(client),
-            directory=DynamoProfiles(client),
-            jobs=DynamoJobs(client, jobs_kept_days),
-            due=DynamoDue(client),
+            configured=DynamoInboxStore(client),
+            contents=DynamoContentStore(client),
+            shelf=DynamoInboxRepository(client),
+            readers=DynamoReadTracker(client),
+            directory=DynamoProfileStore(client),
+            jobs=DynamoJobStore(client, jobs_kept_days),
+            due=DynamoDueJobs(client),
         )
 
 
-def _broadcast(at: _Stores, drafts: Drafts, wide: WideCases, track: Track, clock: Clock) -> Broadcast:
-    return Broadcast(
+def _broadcast(
+    at: _Stores, drafts: DraftService, wide: BroadcastServices, track: JobService, clock: Clock
+) -> BroadcastService:
+    return BroadcastService(
         drafts,
         at.contents,
         log=wide.announce,
@@ -138,53 +154,73 @@ def _broadcast(at: _Stores, drafts: Drafts, wide: WideCases, track: Track, clock
     )
 
 
-def _work(at: _Stores, reader: InboxReader, told: Live, broadcast: Broadcast, clock: Clock) -> ChunkWork:
+def _work(
+    at: _Stores,
+    reader: InboxConfigCache,
+    told: InboxChangeNotifier,
+    broadcast: BroadcastService,
+    clock: Clock,
+) -> ChunkWorker:
     """What a worker takes from a user is not a look of his: it must not make him join."""
-    return ChunkWork(
+    return ChunkWorker(
         at.jobs,
         at.contents,
-        give=Give(at.shelf, clock, told),
-        withdraw=Withdraw(Book(at.shelf, reader, clock, told, NoBroadcasts())),
-        show=broadcast.show,
+        give=NotificationDeliverer(at.shelf, clock, told),
+        withdraw=NotificationWithdrawer(
+            InboxStateService(at.shelf, reader, clock, told, NoBroadcastReader())
+        ),
+        show=broadcast.release,
         live=told,
-        strangers=Strangers(reader, at.directory),
+        strangers=UnknownUserFilter(reader, at.directory),
         clock=clock,
     )
 
 
-def join_serving(
-    client: Client, keys: Keys, clock: Clock, chunks: Chunks, redis: Redis, *, settings: NoticesSettings
-) -> tuple[NoticeCases, LiveNews]:
+def build_serving_inboxes(
+    client: DynamoClient,
+    keys: InboxKeys,
+    clock: Clock,
+    chunks: ChunkPublisher,
+    redis: RedisClient,
+    *,
+    settings: InboxesSettings,
+) -> tuple[InboxServices, InboxChangePublisher]:
     """For a process that serves or works: devices hear of what it changes, and it of inboxes that others change."""
-    line = RedisLine(redis)
-    live = LiveNews(RedisRoutes(redis, lease_s=_NO_LEASE_S), line, LiveLogs(line))
-    cases = join_notices(
+    line = RedisBus(redis)
+    live = InboxChangePublisher(
+        RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), line, BroadcastLogPublisher(line)
+    )
+    cases = build_inboxes(
         client,
         keys,
         clock,
         chunks,
         live=live,
         logs=live.logs,
-        news=RedisConfigNews(redis),
+        news=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
         jobs_kept_days=settings.jobs_kept_days,
     )
     return cases, live
 
 
-def join_look_after(client: Client, clock: Clock, chunks: Chunks, consumers: Consumers) -> LookAfter:
+def join_look_after(
+    client: DynamoClient, clock: Clock, chunks: ChunkPublisher, consumers: Consumers
+) -> JobSweeper:
     """For a process that works: the others publish chunks, and never a second time."""
-    return LookAfter(DynamoJobs(client), DynamoDue(client), chunks, consumers, clock)
+    return JobSweeper(DynamoJobStore(client), DynamoDueJobs(client), chunks, consumers, clock)
 
 
-def inbox_cases(cases: NoticeCases) -> InboxCases:
+def inbox_use_cases(cases: InboxServices) -> InboxUseCases:
     """What the socket's edge calls of it."""
-    return InboxCases(cases.reader, cases.read, cases.mark, cases.wide.followers, cases.wide.audience)
+    return InboxUseCases(
+        cases.reader, cases.read, cases.mark, cases.broadcasts.followers, cases.broadcasts.audience
+    )
 
 
-def notice_services(cases: NoticeCases) -> NoticeServices:
+def notification_services(cases: InboxServices) -> NotificationServices:
     """What the REST edge calls of it."""
-    return NoticeServices(
+    return NotificationServices(
         inboxes=cases.inboxes,
         defaults=cases.defaults,
         known=cases.reader,
@@ -192,9 +228,9 @@ def notice_services(cases: NoticeCases) -> NoticeServices:
         mark=cases.mark,
         send=cases.send,
         broadcast=cases.broadcast,
-        estimate=cases.wide.estimate,
-        segments=cases.wide.segments,
-        people=cases.wide.people,
+        estimate=cases.broadcasts.estimate,
+        segments=cases.broadcasts.segments,
+        profile_service=cases.broadcasts.profile_service,
         recall=cases.recall,
         prove=cases.prove,
         jobs=cases.track,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.client import Client
-from tidings.run.options import refuse_faulty
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.run.options import validate_settings
 from tidings.run.settings import Settings
 from tidings.run.settings.model import EncryptionSettings
 from tidings.run.settings.production import credential_path, key_service
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_aws import open_aws_kms
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.ports import Kms
@@ -21,14 +21,14 @@ _DAY_S = 86_400
 
 
 @asynccontextmanager
-async def open_keys(settings: Settings, client: Client, clock: Clock) -> AsyncIterator[KeyRing]:
-    async with kms_of(settings) as kms:
-        yield KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
+async def open_key_ring(settings: Settings, client: DynamoClient, clock: Clock) -> AsyncIterator[KeyRing]:
+    async with make_kms(settings) as kms:
+        yield KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
 
 
-def kms_of(settings: Settings) -> AbstractAsyncContextManager[Kms]:
+def make_kms(settings: Settings) -> AbstractAsyncContextManager[Kms]:
     """Choose the key service. Also commands come here, so production refuses the key file here as well."""
-    refuse_faulty(settings, [key_service])
+    validate_settings(settings, [key_service])
     wanted = settings.encryption
     if wanted.kms == "file":
         return nullcontext(FileKms(wanted.key_file, former=wanted.former_key_file))
@@ -56,8 +56,8 @@ def _mounted(wanted: EncryptionSettings) -> Path:
     return path
 
 
-def policy_of(settings: EncryptionSettings) -> Policy:
-    return Policy(
+def key_policy(settings: EncryptionSettings) -> KeyPolicy:
+    return KeyPolicy(
         is_encrypting=settings.mode == "on",
         rotate_after_s=settings.rotate_after_days * _DAY_S,
         refresh_s=settings.refresh_s,

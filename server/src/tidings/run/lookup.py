@@ -2,42 +2,42 @@
 
 from dataclasses import dataclass
 
-from tidings.chats.store import DynamoRows
-from tidings.chats.store.shelf import DynamoShelf
+from tidings.chats.store import DynamoChatStore
+from tidings.chats.store.shelf import DynamoChatReader
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import TenantId, UserId
-from tidings.messages.store import DynamoReader
-from tidings.platform.dynamo.client import Client
-from tidings.platform.redis.client import Redis
-from tidings.routing.model import RoutesAwayError
-from tidings.routing.store import RedisPresence
+from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.redis.client import RedisClient
+from tidings.routing.model import RegistryUnavailableError
+from tidings.routing.store import RedisPresenceStore
 from tidings.run.options import redis_options
 from tidings.run.settings import Settings
 from tidings.signs.model import Presence
-from tidings.whereabouts.around import Around, ChatsOfUser
+from tidings.whereabouts.around import MessageFinder, UserChatFinder
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    around: Around
-    chats: ChatsOfUser
+class SupportLookup:
+    around: MessageFinder
+    chats: UserChatFinder
     settings: Settings
 
     async def presence(self, tenant: TenantId, user: UserId) -> Presence | None:
         """Ask Redis; None if none is set, or if it does not answer."""
         if self.settings.redis.url is None:
             return None
-        redis = await Redis.connect(redis_options(self.settings), wait=False)
+        redis = await RedisClient.connect(redis_options(self.settings), wait=False)
         try:
-            found = await RedisPresence(redis).of(tenant, [user])
-        except RoutesAwayError:
+            found = await RedisPresenceStore(redis).read(tenant, [user])
+        except RegistryUnavailableError:
             return None
         finally:
             await redis.close()
         return found[user].presence
 
 
-def lookup_of(settings: Settings, client: Client, clock: Clock) -> Lookup:
-    reader, rows = DynamoReader(client), DynamoRows(client, clock)
-    chats = ChatsOfUser(DynamoShelf(client, rows), rows, reader)
-    return Lookup(Around(reader), chats, settings)
+def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
+    reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
+    chats = UserChatFinder(DynamoChatReader(client, rows), rows, reader)
+    return SupportLookup(MessageFinder(reader), chats, settings)

@@ -10,35 +10,43 @@ from typing import Any, Final
 from tidings.chats.model import Interval
 from tidings.delivery import plan
 from tidings.delivery import rules as delivery_rules
-from tidings.delivery.model import Row
-from tidings.delivery.store import Settling
+from tidings.delivery.model import ChatRow
+from tidings.delivery.store import EpochReconciler
 from tidings.gateway.hub import Hub
 from tidings.gateway.socket.ports import Socket
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey
 from tidings.messages import rules as message_rules
-from tidings.messages.append import Appends
-from tidings.messages.history import History, Shown
-from tidings.messages.model import Appended, BesideAt, Entry, Kind, Proposal, Refusal, SendKey
-from tidings.messages.rules import ADMITTED, Verdict
+from tidings.messages.append import Appender
+from tidings.messages.history import History, VisibleEntry
+from tidings.messages.model import (
+    Appended,
+    Entry,
+    EntryKind,
+    IdempotencyKey,
+    Proposal,
+    Refusal,
+    SideWritesFactory,
+)
+from tidings.messages.rules import ADMITTED, AppendDecision
 from tidings.messages.store import log
-from tidings.messages.view import View
+from tidings.messages.view import LogView
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.routing import store as routing_store
-from tidings.routing.model import Answers
-from tidings.run.installation.watch import WatchedEpoch
-from tidings.run.notice_mutants import NOTICE_MUTANTS
+from tidings.routing.model import LookupResult
+from tidings.run.installation.watch import EpochWatch
+from tidings.run.notice_mutants import NOTIFICATION_MUTANTS
 from tidings.tables.patterns import delivery as delivery_patterns
 
 _NOW_AND_THEN: Final = 7
 _ENTRY: Final = b'{"entry":'
 
 
-def become(name: str) -> None:
+def activate_mutant(name: str) -> None:
     """Before anything is composed. Raises `settings_invalid`."""
-    there = MUTANTS | NOTICE_MUTANTS
+    there = MUTANTS | NOTIFICATION_MUTANTS
     if name not in there:
         raise TidingsError(
             Code.SETTINGS_INVALID,
@@ -50,18 +58,21 @@ def become(name: str) -> None:
 
 def acks_before_commit() -> None:
     """And dies before the commit."""
-    honest, turn, heads = Appends.append, count(1), dict[ChatKey, int]()
+    honest, turn, heads = Appender.append, count(1), dict[ChatKey, int]()
 
     async def append(
-        self: Appends[Any], chat: ChatKey, proposal: Proposal[Any], beside_at: BesideAt | None = None
+        self: Appender[Any],
+        chat: ChatKey,
+        proposal: Proposal[Any],
+        beside_at: SideWritesFactory | None = None,
     ) -> Appended:
-        if proposal.draft.kind is Kind.MESSAGE and chat in heads and next(turn) % _NOW_AND_THEN == 0:
+        if proposal.draft.kind is EntryKind.MESSAGE and chat in heads and next(turn) % _NOW_AND_THEN == 0:
             return Appended(heads[chat] + 1, is_repeat=False)
         done = await honest(self, chat, proposal, beside_at)
         heads[chat] = max(done.sequence, heads.get(chat, 0))
         return done
 
-    Appends.append = append  # type: ignore[method-assign]
+    Appender.append = append  # type: ignore[method-assign]
 
 
 def puts_without_condition() -> None:
@@ -72,19 +83,21 @@ def puts_without_condition() -> None:
 def forgets_keys() -> None:
     """A repeat is a second message."""
 
-    def find(self: View[Any], key: SendKey) -> None:
+    def find(self: LogView[Any], key: IdempotencyKey) -> None:
         del self, key
 
-    View.find = find  # type: ignore[method-assign]
+    LogView.find = find  # type: ignore[method-assign]
 
 
 def leaves_out_entries() -> None:
     """Of pushes and of what is read, as if they were not the reader's to see."""
     honest = History.show
 
-    async def show(self: History, chat: ChatKey, entries: Sequence[Entry]) -> list[Shown]:
+    async def show(self: History, chat: ChatKey, entries: Sequence[Entry]) -> list[VisibleEntry]:
         shown = await honest(self, chat, entries)
-        return [each for each in shown if each.entry.kind is not Kind.MESSAGE or each.entry.sequence % 20]
+        return [
+            each for each in shown if each.entry.kind is not EntryKind.MESSAGE or each.entry.sequence % 20
+        ]
 
     History.show = show  # type: ignore[method-assign]
 
@@ -118,81 +131,84 @@ def ignores_intervals() -> None:
         del intervals
         return [(after, up_to)]
 
-    plan.visible = visible  # type: ignore[attr-defined]
+    plan.visible_ranges = visible  # type: ignore[attr-defined]
 
 
 def lowers_watermarks() -> None:
-    honest = Client.update
+    honest = DynamoClient.update
 
-    async def update(self: Client, pattern: AccessPattern, *given: object, **more: object) -> object:
+    async def update(self: DynamoClient, pattern: AccessPattern, *given: object, **more: object) -> object:
         if pattern in {delivery_patterns.RAISE_READ, delivery_patterns.RAISE_DELIVERED}:
             del more["condition"]
         return await honest(self, pattern, *given, **more)  # type: ignore[arg-type]
 
-    Client.update = update  # type: ignore[method-assign,assignment]
+    DynamoClient.update = update  # type: ignore[method-assign,assignment]
 
 
 def counts_one_more() -> None:
-    honest = delivery_rules.unread
+    honest = delivery_rules.unread_count
 
-    def unread(row: Row) -> int:
+    def unread(row: ChatRow) -> int:
         return honest(row) + 1
 
-    delivery_rules.unread = unread
+    delivery_rules.unread_count = unread
 
 
 def appends_what_it_refuses() -> None:
-    refused: dict[SendKey, Code] = {}
-    honest_judge, honest_append = message_rules._judge_standing, Appends.append  # noqa: SLF001 - that is the place
+    refused: dict[IdempotencyKey, Code] = {}
+    honest_judge, honest_append = message_rules._decide_by_status, Appender.append  # noqa: SLF001 - the method under test
 
-    def judge(view: View[Any], proposal: Proposal[Any], *, is_fresh: bool) -> Verdict:
+    def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool) -> AppendDecision:
         verdict = honest_judge(view, proposal, is_fresh=is_fresh)
-        if not isinstance(verdict, Refusal) or proposal.draft.kind is not Kind.MESSAGE:
+        if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code
         return ADMITTED
 
     async def append(
-        self: Appends[Any], chat: ChatKey, proposal: Proposal[Any], beside_at: BesideAt | None = None
+        self: Appender[Any],
+        chat: ChatKey,
+        proposal: Proposal[Any],
+        beside_at: SideWritesFactory | None = None,
     ) -> Appended:
         done = await honest_append(self, chat, proposal, beside_at)
         if (code := refused.get(proposal.draft.key)) is not None:
             raise TidingsError(code, "Refused, and appended all the same.")
         return done
 
-    message_rules._judge_standing = judge  # noqa: SLF001 - see above
-    Appends.append = append  # type: ignore[method-assign]
+    message_rules._decide_by_status = judge  # noqa: SLF001 - the method under test
+    Appender.append = append  # type: ignore[method-assign]
 
 
 def keeps_the_epoch() -> None:
     """A restore is not told of: what devices hold counts as if nothing had been taken away."""
 
-    def epoch(self: WatchedEpoch) -> int:
+    def epoch(self: EpochWatch) -> int:
         del self
         return 0
 
-    WatchedEpoch.__call__ = epoch  # type: ignore[method-assign]
+    EpochWatch.__call__ = epoch  # type: ignore[method-assign]
 
 
 def believes_rows() -> None:
     """Rows and heads are believed whatever their epoch, also where they are ahead of their log."""
-    honest = Settling.__init__
+    honest = EpochReconciler.__init__
 
-    def init(self: Settling, *given: Any, **named: Any) -> None:  # noqa: ANN401 - handed on as they are
+    def init(self: EpochReconciler, *given: Any, **named: Any) -> None:  # noqa: ANN401 - handed on as they are
         honest(self, *given, **named)
-        self.epoch = first_epoch
+        self.epoch = initial_epoch
 
-    Settling.__init__ = init  # type: ignore[method-assign]
+    EpochReconciler.__init__ = init  # type: ignore[method-assign]
 
 
 def takes_silence_for_absence() -> None:
     """A key whose shard of Redis does not answer counts as a key that is not there."""
-    honest = routing_store._each  # noqa: SLF001 - that is the place
+    honest = routing_store.call_each
 
-    async def each(call: Callable[[Any], Awaitable[Any]], keys: Sequence[Any]) -> Answers[Any, Any]:
-        return Answers((await honest(call, keys)).found)
+    async def each(call: Callable[[Any], Awaitable[Any]], keys: Sequence[Any]) -> LookupResult[Any, Any]:
+        return LookupResult((await honest(call, keys)).found)
 
-    routing_store._each = each  # noqa: SLF001 - see above
+    routing_store.call_each = each
 
 
 MUTANTS: Final[dict[str, Callable[[], None]]] = {

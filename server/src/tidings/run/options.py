@@ -6,17 +6,17 @@ from ipaddress import ip_network
 
 from tidings.kernel.clock import Clock, OffsetClock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.origins import Origins
-from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.kernel.origins import AllowedOrigins
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
 from tidings.kernel.secrets import Secret
-from tidings.limits.model import Kind, Policy
-from tidings.platform.kafka.connection import Connection
+from tidings.limits.model import LimitKind, LimitPolicy
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.platform.lifecycle.admin import AdminOptions
-from tidings.platform.lifecycle.pauses import FilePauses
+from tidings.platform.lifecycle.pauses import FileFailpoints
 from tidings.platform.lifecycle.process import StopOptions
 from tidings.platform.lifecycle.run import ProcessOptions
 from tidings.platform.lifecycle.watchdog import WatchdogOptions
-from tidings.platform.redis.options import Options as RedisOptions
+from tidings.platform.redis.options import RedisOptions
 from tidings.platform.telemetry.logs import LogOptions
 from tidings.platform.telemetry.tracing import TracingOptions
 from tidings.run.settings import Settings
@@ -33,12 +33,12 @@ _HINTS = {
     "`tidings config show` tells what is set, `tidings config doc` what can be.",
 }
 
-type Build = Callable[[Settings], object]
+type OptionsBuilder = Callable[[Settings], object]
 
 
-def refuse_faulty(settings: Settings, builds: Sequence[Build]) -> None:
+def validate_settings(settings: Settings, builds: Sequence[OptionsBuilder]) -> None:
     """Raises `settings_invalid` with all that the builds complain about."""
-    faults = [fault for build in builds if (fault := _fault(settings, build))]
+    faults = [fault for build in builds if (fault := _option_error(settings, build))]
     if faults:
         raise TidingsError(
             Code.SETTINGS_INVALID,
@@ -48,7 +48,7 @@ def refuse_faulty(settings: Settings, builds: Sequence[Build]) -> None:
         )
 
 
-def _fault(settings: Settings, build: Build) -> str:
+def _option_error(settings: Settings, build: OptionsBuilder) -> str:
     try:
         build(settings)
     except ValueError as error:
@@ -81,7 +81,7 @@ def process_options(settings: Settings, kind: str) -> ProcessOptions:
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
         watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
         clock=_clock(settings),
-        pauses=pauses(settings),
+        failpoints=make_failpoints(settings),
     )
 
 
@@ -90,13 +90,13 @@ def _clock(settings: Settings) -> Clock:
     return OffsetClock(offset_s) if offset_s else SystemClock()
 
 
-def pauses(settings: Settings) -> Pauses:
+def make_failpoints(settings: Settings) -> Failpoints:
     steps, folder = _listed(settings.testing.pause_at), settings.testing.pause_dir
     if not steps:
         return NO_PAUSES
     if folder is None or not folder.is_dir():
         raise ValueError("testing.pause_dir: has to be a folder that exists")
-    return FilePauses(folder, steps)
+    return FileFailpoints(folder, steps)
 
 
 def otlp_headers(settings: Settings) -> dict[str, Secret]:
@@ -116,14 +116,14 @@ def dynamo_endpoint(settings: Settings) -> str:
     return settings.dynamo.endpoint
 
 
-def kafka_connection(settings: Settings) -> Connection:
-    return connection_to(settings.kafka)
+def kafka_config(settings: Settings) -> KafkaConfig:
+    return kafka_config_for(settings.kafka)
 
 
-def connection_to(wanted: KafkaSettings) -> Connection:
+def kafka_config_for(wanted: KafkaSettings) -> KafkaConfig:
     if wanted.bootstrap_servers is None:
         raise ValueError("kafka.bootstrap_servers: is missing; or run `tidings engines start`")
-    return Connection(
+    return KafkaConfig(
         bootstrap_servers=wanted.bootstrap_servers,
         topic_prefix=wanted.topic_prefix,
         security_protocol=wanted.security_protocol,
@@ -150,16 +150,16 @@ def redis_options(settings: Settings) -> RedisOptions:
     )
 
 
-def limit_policies(settings: Settings) -> dict[Kind, Policy]:
-    return {kind: _policy(settings, kind) for kind in Kind}
+def limit_policies(settings: Settings) -> dict[LimitKind, LimitPolicy]:
+    return {kind: _policy(settings, kind) for kind in LimitKind}
 
 
-def _policy(settings: Settings, kind: Kind) -> Policy:
+def _policy(settings: Settings, kind: LimitKind) -> LimitPolicy:
     rate: str = getattr(settings.limits, f"{kind}_rate")
     count, _, period = rate.partition("/")
     burst: int = getattr(settings.limits, f"{kind}_burst")
     try:
-        return Policy(count=int(count), period_s=PERIODS_S[period], burst=burst)
+        return LimitPolicy(count=int(count), period_s=PERIODS_S[period], burst=burst)
     except ValueError as error:
         raise ValueError(f"limits.{kind}_rate and limits.{kind}_burst: too much to be counted") from error
 
@@ -176,9 +176,9 @@ def listed_proxies(text: str | None) -> list[str]:
     return [] if text == NO_PROXY else _listed(text)
 
 
-def allowed_origins(settings: Settings) -> Origins:
+def allowed_origins(settings: Settings) -> AllowedOrigins:
     try:
-        return Origins.parse(_listed(settings.api.allowed_origins))
+        return AllowedOrigins.parse(_listed(settings.api.allowed_origins))
     except ValueError as error:
         raise ValueError(f"api.allowed_origins: {error}") from error
 

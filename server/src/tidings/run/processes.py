@@ -20,7 +20,7 @@ from tidings.run.settings import Settings
 _COMMAND = (sys.executable, "-c", "from tidings.run.processes import run_child; run_child()", "run")
 
 
-def run_several(kind: str, count: int, settings: Settings) -> int:
+def run_processes(kind: str, count: int, settings: Settings) -> int:
     """The exit code of the first that ended badly, or 0."""
     with _reserved(_place(kind, settings)) as held:
         port = held.getsockname()[1]

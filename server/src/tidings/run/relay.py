@@ -9,99 +9,102 @@ from contextlib import asynccontextmanager
 from typing import NoReturn, override
 
 from tidings.kernel.ids import ChatKey
-from tidings.messages.events import kafka_key
-from tidings.messages.store import DynamoReader
+from tidings.messages.events import partition_key
+from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.opening import open_streams
-from tidings.platform.dynamo.streams import Streams
-from tidings.platform.kafka.consumers import KafkaConsumers
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.dynamo.streams import StreamsClient
+from tidings.platform.kafka.consumers import KafkaConsumerLag
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.run import Host, run
+from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.relay.audit import Audit, Patience
-from tidings.relay.leasing import Leasing
+from tidings.relay.audit import Audit, AuditPolicy
+from tidings.relay.leasing import ShardLeases
 from tidings.relay.model import ShardId
-from tidings.relay.reading import Pace
-from tidings.relay.serve import Relay, Times
-from tidings.relay.sizes import LogSizes
-from tidings.relay.store import DynamoLeases, StreamFeed
-from tidings.routing.store import RedisMarks
+from tidings.relay.reading import ReadPolicy
+from tidings.relay.serve import Relay, RelayTiming
+from tidings.relay.sizes import LogSizeEstimator
+from tidings.relay.store import DynamoChangeStream, DynamoLeaseStore
+from tidings.routing.store import RedisDeliveryCheckpoints
 from tidings.run import consuming, publishing, wiring
 from tidings.run.delivery import GROUP
-from tidings.run.held import Held
-from tidings.run.options import (
-    dynamo_endpoint,
-    otlp_headers,
-    process_options,
-    refuse_faulty,
-)
-from tidings.run.relaying import BelievedMarks, KafkaOutbox, ReadLog
+from tidings.run.held import ManagedResource
+from tidings.run.options import dynamo_endpoint, otlp_headers, process_options, validate_settings
+from tidings.run.relaying import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
 from tidings.run.settings import Settings
 from tidings.tables.alarms import COLLECTION_BYTES
 from tidings.topics.declaration import MESSAGES
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 BUILDS = (*wiring.BUILDS, otlp_headers)
 
 
 def run_relay(settings: Settings) -> NoReturn:
-    refuse_faulty(settings, BUILDS)
-    run("relay", process_options(settings, "relay"), lambda host: compose(settings, host))
+    validate_settings(settings, BUILDS)
+    run_process("relay", process_options(settings, "relay"), lambda host: compose(settings, host))
 
 
-def compose(settings: Settings, host: Host) -> Sequence[Component]:
-    engines = wiring.engines(settings, host)
-    streams = Held("streams", lambda: _streams(settings))
-    consumers = consuming.progress(settings, topic=MESSAGES.name, group=GROUP, key_of=kafka_key)
-    publisher = publishing.publisher(settings, host)
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = wiring.build_engines(settings, host)
+    streams = ManagedResource("streams", lambda: _streams(settings))
+    consumers = consuming.progress(settings, topic=MESSAGES.name, group=GROUP, key_of=partition_key)
+    publisher = publishing.publisher_component(settings, host)
 
     def joined() -> Relay:
-        return join(settings, host, engines, Beside(streams.it, consumers.it, publisher.it))
+        return build_relay(
+            settings, host, engines, RelayDeps(streams.value, consumers.value, publisher.value)
+        )
 
-    return [*engines.components, streams, consumers, publisher, Relaying(joined, host)]
+    return [*engines.components, streams, consumers, publisher, RelayComponent(joined, host)]
 
 
-class Beside:
+class RelayDeps:
     """What the relay needs beside the engines that every process has."""
 
-    def __init__(self, streams: Streams, consumers: KafkaConsumers[ChatKey], publisher: Publisher) -> None:
+    def __init__(
+        self, streams: StreamsClient, consumers: KafkaConsumerLag[ChatKey], publisher: KafkaPublisher
+    ) -> None:
         self.streams = streams
         self.consumers = consumers
         self.publisher = publisher
 
 
-def join(settings: Settings, host: Host, engines: wiring.Engines, beside: Beside) -> Relay:
-    given, client = settings.relay, engines.dynamo.it
-    outbox = KafkaOutbox(beside.publisher)
+def build_relay(
+    settings: Settings, host: ProcessContext, engines: wiring.EngineComponents, side_writes: RelayDeps
+) -> Relay:
+    given, client = settings.relay, engines.dynamo.value
+    outbox = KafkaEventPublisher(side_writes.publisher)
     audit = Audit(
-        marks=BelievedMarks(RedisMarks(engines.redis.it)),
-        consumers=beside.consumers,
-        log=ReadLog(DynamoReader(client)),
+        checkpoints=RelayCheckpoints(RedisDeliveryCheckpoints(engines.redis.value)),
+        consumers=side_writes.consumers,
+        log=RelayLogReader(DynamoLogReader(client)),
         outbox=outbox,
         clock=host.clock,
-        tell=Telling(),
-        patience=Patience(
-            patience_s=given.patience_s, longest_s=given.longest_wait_s, max_tries=given.max_tries
+        alerts=RelayAlertLog(),
+        policy=AuditPolicy(
+            delay_s=given.patience_s, longest_s=given.longest_wait_s, max_tries=given.max_tries
         ),
-        pauses=host.pauses,
+        failpoints=host.failpoints,
     )
     return Relay(
-        feed=StreamFeed(beside.streams),
-        leasing=Leasing(DynamoLeases(client, host.clock), host.identity.instance, host.clock, given.lease_s),
+        stream=DynamoChangeStream(side_writes.streams),
+        leasing=ShardLeases(
+            DynamoLeaseStore(client, host.clock), host.identity.instance, host.clock, given.lease_s
+        ),
         audit=audit,
         outbox=outbox,
         clock=host.clock,
-        tell=Telling(),
-        times=Times(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
-        pace=Pace(busy_s=given.read_every_s, idle_s=given.idle_every_s),
-        pauses=host.pauses,
-        sizes=LogSizes(COLLECTION_BYTES, Telling().large),
+        alerts=RelayAlertLog(),
+        times=RelayTiming(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
+        read_policy=ReadPolicy(busy_s=given.read_every_s, idle_s=given.idle_every_s),
+        failpoints=host.failpoints,
+        sizes=LogSizeEstimator(COLLECTION_BYTES, RelayAlertLog().large),
     )
 
 
-class Telling:
+class RelayAlertLog:
     """Loud, because somebody has to do something."""
 
     def trimmed(self, shard: ShardId) -> None:
@@ -111,7 +114,7 @@ class Telling:
             hint="Run `tidings relay repair` over the chats that were written to since the last relay was well.",
         )
 
-    def given_up(self, chat: ChatKey, first: int, last: int) -> None:
+    def on_given_up(self, chat: ChatKey, first: int, last: int) -> None:
         log.error(
             "a chat is published and consumed, and yet not handled",
             tenant=chat.tenant,
@@ -131,15 +134,15 @@ class Telling:
         )
 
 
-type Joined = Callable[[], Relay]
+type RelayWiring = Callable[[], Relay]
 
 
-class Relaying(Component):
+class RelayComponent(Component):
     """Well without a shard: there may be more processes than shards."""
 
     name = "relay"
 
-    def __init__(self, joined: Joined, host: Host) -> None:
+    def __init__(self, joined: RelayWiring, host: ProcessContext) -> None:
         self._joined = joined
         self._host = host
         self._relay: Relay | None = None
@@ -148,7 +151,7 @@ class Relaying(Component):
     @override
     async def start(self) -> None:
         self._relay = self._joined()
-        export(self._host.metrics, self._relay)
+        export_relay(self._host.metrics, self._relay)
         self._task = self._host.tasks.spawn("relay", self._relay.run())
 
     @override
@@ -159,9 +162,9 @@ class Relaying(Component):
             await self._relay.stop()
 
 
-def export(metrics: Metrics, relay: Relay) -> None:
+def export_relay(metrics: Metrics, relay: Relay) -> None:
     counts, audited = relay.counts, relay.audit.counts
-    metrics.tallies(
+    metrics.counter_callbacks(
         "relay_commits_total",
         "Commits that were found handled, were published again, or were given up.",
         "outcome",
@@ -171,16 +174,18 @@ def export(metrics: Metrics, relay: Relay) -> None:
             "given_up": audited.given_up,
         },
     )
-    metrics.tally("relay_records_total", "Records of the stream that were read.", lambda: counts.read)
-    metrics.tally(
+    metrics.counter_callback(
+        "relay_records_total", "Records of the stream that were read.", lambda: counts.read
+    )
+    metrics.counter_callback(
         "relay_expired_total", "Ephemeral messages whose end was published.", lambda: counts.expired
     )
-    metrics.tally(
+    metrics.counter_callback(
         "relay_trimmed_total",
         "Times that commits had left the stream unaudited: the repair job is needed.",
         lambda: counts.trimmed,
     )
-    metrics.tally(
+    metrics.counter_callback(
         "relay_leases_lost_total", "Shards that went to another process unasked.", lambda: counts.lost
     )
     for name, meaning, read in (
@@ -197,7 +202,7 @@ def export(metrics: Metrics, relay: Relay) -> None:
 
 
 @asynccontextmanager
-async def _streams(settings: Settings) -> AsyncIterator[Streams]:
+async def _streams(settings: Settings) -> AsyncIterator[StreamsClient]:
     wanted = settings.dynamo
     async with open_streams(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as streams:
         yield streams

@@ -12,8 +12,8 @@ from tidings.gateway.admission import AdmissionOptions
 from tidings.gateway.hub import HubOptions
 from tidings.gateway.socket.options import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.origins import Origins
-from tidings.kernel.proxies import UnnamedProxy
+from tidings.kernel.origins import AllowedOrigins
+from tidings.kernel.proxies import UntrustedProxyDetector
 from tidings.run.options import listed_proxies
 from tidings.run.settings.gateway import GatewaySettings
 
@@ -42,7 +42,9 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
         handshake_s=given.handshake_s,
         linger_s=given.linger_s,
         compresses=given.compression == "deflate",
-        unnamed_proxy=UnnamedProxy("gateway.trusted_proxies") if given.trusted_proxies is None else None,
+        unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies")
+        if given.trusted_proxies is None
+        else None,
     )
 
 
@@ -61,7 +63,7 @@ def hub_options(given: GatewaySettings) -> HubOptions:
     )
 
 
-def fit_to_open_files(given: GatewaySettings) -> GatewaySettings:
+def fit_open_file_limit(given: GatewaySettings) -> GatewaySettings:
     """Raise the process's limit of open files as far as allowed, and lower the default bounds to what it allows.
 
     A full gateway needs files to accept connections that it refuses. A `max_connections` that an operator has set
@@ -75,7 +77,7 @@ def fit_to_open_files(given: GatewaySettings) -> GatewaySettings:
     if allowed == wanted:
         return given
     if given.max_connections != GatewaySettings().max_connections:
-        raise _fault(
+        raise _listener_error(
             f"gateway.max_connections: {wanted} open files are needed, {hard} are allowed (ulimit -Hn)"
         )
     beside, handshakes = min(_FILES_BESIDE, hard // 4), min(given.max_handshakes, hard // 4)
@@ -92,14 +94,14 @@ def _rules(given: GatewaySettings) -> UpgradeRules:
     )
 
 
-def _origins(text: str | None) -> Origins:
+def _origins(text: str | None) -> AllowedOrigins:
     try:
-        return Origins.parse(_listed(text))
+        return AllowedOrigins.parse(_listed_addresses(text))
     except ValueError as error:
-        raise _fault(f"gateway.origins: {error}") from error
+        raise _listener_error(f"gateway.origins: {error}") from error
 
 
-def _listed(text: str | None) -> list[str]:
+def _listed_addresses(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
@@ -107,7 +109,7 @@ def _network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        raise _fault(f"gateway.trusted_proxies: {error}") from None
+        raise _listener_error(f"gateway.trusted_proxies: {error}") from None
 
 
 def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
@@ -119,9 +121,11 @@ def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(given.tls_certificate, given.tls_key)
     except OSError as error:
-        raise _fault(f"gateway.tls_certificate: {given.tls_certificate} can't be used: {error}") from None
+        raise _listener_error(
+            f"gateway.tls_certificate: {given.tls_certificate} can't be used: {error}"
+        ) from None
     return context
 
 
-def _fault(text: str) -> TidingsError:
+def _listener_error(text: str) -> TidingsError:
     return TidingsError(Code.SETTINGS_INVALID, text, hint="`tidings config doc` lists every setting.")

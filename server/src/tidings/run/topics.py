@@ -1,18 +1,18 @@
 """The installation's topics as they stand beside the declaration."""
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.kafka.connection import Connection
-from tidings.run.options import connection_to
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.run.options import kafka_config_for
 from tidings.run.settings.model import KafkaSettings
 from tidings.topics import diff
-from tidings.topics.control import ControlPlane
+from tidings.topics.control import TopicControlPlane
 from tidings.topics.declaration import RETIRED, TOPICS
-from tidings.topics.model import Size, wanted
+from tidings.topics.model import InstallationSize, desired_topic
 
 
-def connection(settings: KafkaSettings) -> Connection:
+def topics_kafka_config(settings: KafkaSettings) -> KafkaConfig:
     try:
-        return connection_to(settings)
+        return kafka_config_for(settings)
     except ValueError as error:
         raise TidingsError(
             Code.SETTINGS_INVALID,
@@ -21,14 +21,16 @@ def connection(settings: KafkaSettings) -> Connection:
         ) from error
 
 
-def plane_of(settings: KafkaSettings) -> ControlPlane:
-    return ControlPlane(connection(settings))
+def topics_control_plane(settings: KafkaSettings) -> TopicControlPlane:
+    return TopicControlPlane(topics_kafka_config(settings))
 
 
-def plan_of(plane: ControlPlane, settings: KafkaSettings, *, allow_reorder: bool = False) -> diff.Plan:
+def topics_plan(
+    plane: TopicControlPlane, settings: KafkaSettings, *, allow_reorder: bool = False
+) -> diff.TopicsPlan:
     """Blocks: librdkafka."""
-    brokers, size = plane.brokers(), Size(settings.partitions)
-    wants = [wanted(topic, plane.prefix, size, brokers) for topic in TOPICS]
+    brokers, size = plane.brokers(), InstallationSize(settings.partitions)
+    wants = [desired_topic(topic, plane.prefix, size, brokers) for topic in TOPICS]
     retired = [plane.prefix + name for name in RETIRED]
     seen = plane.observe(want.name for want in wants)
-    return diff.plan(wants, seen, retired=retired, allow_reorder=allow_reorder)
+    return diff.plan_topics(wants, seen, retired=retired, allow_reorder=allow_reorder)

@@ -6,40 +6,45 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tidings.chats.model import Chat, Membership, Part
-from tidings.chats.store import DynamoRows
-from tidings.chats.store.shelf import DynamoShelf
-from tidings.delivery.store import DynamoLists, DynamoPending, DynamoWatermarks
+from tidings.chats.model import Chat, MemberPage, Membership
+from tidings.chats.store import DynamoChatStore
+from tidings.chats.store.shelf import DynamoChatReader
+from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
 from tidings.kernel.clock import Clock
-from tidings.kernel.fences import ConsumersAwayError
+from tidings.kernel.fences import ConsumersUnavailableError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages import events
-from tidings.messages.store import DynamoReader
-from tidings.platform.dynamo.client import Client
+from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
-from tidings.platform.kafka.consumers import KafkaConsumers
-from tidings.platform.redis.client import Redis
-from tidings.routing.model import Answers, GatewayId, Route, RoutesAwayError
-from tidings.routing.store import RedisLine, RedisMarks, RedisPresence, RedisRoutes
-from tidings.run.chat_lists import join_settling
+from tidings.platform.kafka.consumers import KafkaConsumerLag
+from tidings.platform.redis.client import RedisClient
+from tidings.routing.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.routing.store import (
+    RedisBus,
+    RedisConnectionRegistry,
+    RedisDeliveryCheckpoints,
+    RedisPresenceStore,
+)
+from tidings.run.chat_lists import build_epoch_reconciler
 from tidings.run.delivery import GROUP
-from tidings.run.installation.row import Row as InstallationRow
-from tidings.run.options import dynamo_endpoint, kafka_connection, redis_options
+from tidings.run.installation.row import InstallationStore as InstallationRow
+from tidings.run.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.run.settings import Settings
 from tidings.topics.declaration import MESSAGES
-from tidings.whereabouts.find import Find
-from tidings.whereabouts.model import Event
-from tidings.whereabouts.ports import AwayError, Stretch
-from tidings.whereabouts.store import KafkaEvents
+from tidings.whereabouts.find import EvidenceCollector
+from tidings.whereabouts.model import FoundEvent
+from tidings.whereabouts.ports import PartitionRange, TraceSourceUnavailableError
+from tidings.whereabouts.store import KafkaEventFinder
 
-BUILDS = (dynamo_endpoint, kafka_connection, redis_options)
+BUILDS = (dynamo_endpoint, kafka_config, redis_options)
 _NO_LEASE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    find: Find
-    client: Client
+class TraceSearch:
+    find: EvidenceCollector
+    client: DynamoClient
 
     def cost(self) -> dict[str, tuple[int, float]]:
         """Calls and read units so far, by access pattern."""
@@ -50,27 +55,29 @@ class Search:
 
 
 @asynccontextmanager
-async def open_search(settings: Settings, clock: Clock) -> AsyncIterator[Search]:
+async def open_trace_search(settings: Settings, clock: Clock) -> AsyncIterator[TraceSearch]:
     wanted = settings.dynamo
-    redis = await Redis.connect(redis_options(settings), wait=False)
+    redis = await RedisClient.connect(redis_options(settings), wait=False)
     try:
         async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
             with closing(_Events(settings)) as topic:
                 installed = await InstallationRow(client, clock).read()
                 epoch = installed.epoch if installed is not None else 0
-                yield Search(_find(client, _Places(redis), topic, clock, epoch), client)
+                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, epoch), client)
     finally:
         await redis.close()
 
 
-def _find(client: Client, places: "_Places", topic: "_Events", clock: Clock, epoch: int) -> Find:
-    settling = join_settling(client, lambda: epoch, is_read_only=True)
-    return Find(
-        DynamoReader(client),
+def _find(
+    client: DynamoClient, places: "_RedisState", topic: "_Events", clock: Clock, epoch: int
+) -> EvidenceCollector:
+    settling = build_epoch_reconciler(client, lambda: epoch, is_read_only=True)
+    return EvidenceCollector(
+        DynamoLogReader(client),
         _Chats(client, clock),
-        rows=DynamoWatermarks(client, clock, settling),
-        heads=DynamoLists(client, settling),
-        queues=DynamoPending(client, clock),
+        rows=DynamoWatermarkStore(client, clock, settling),
+        heads=DynamoChatRowReader(client, settling),
+        queues=DynamoOfflineQueue(client, clock),
         places=places,
         events=topic,
         clock=clock,
@@ -81,9 +88,9 @@ def _find(client: Client, places: "_Places", topic: "_Events", clock: Clock, epo
 class _Chats:
     """Strong, unlike what people are shown: a chat that was made a moment ago is looked for first of all."""
 
-    def __init__(self, client: Client, clock: Clock) -> None:
-        self._rows = DynamoRows(client, clock)
-        self._shelf = DynamoShelf(client, self._rows)
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
+        self._rows = DynamoChatStore(client, clock)
+        self._shelf = DynamoChatReader(client, self._rows)
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         return await self._rows.chat(chat)
@@ -91,77 +98,77 @@ class _Chats:
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
         return await self._rows.membership(chat, user)
 
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
         return await self._shelf.members(chat, after, limit)
 
 
-class _Places:
-    def __init__(self, redis: Redis) -> None:
-        self._marks, self._line = RedisMarks(redis), RedisLine(redis)
-        self._routes = RedisRoutes(redis, lease_s=_NO_LEASE_S)
-        self._presence = RedisPresence(redis)
+class _RedisState:
+    def __init__(self, redis: RedisClient) -> None:
+        self._marks, self._line = RedisDeliveryCheckpoints(redis), RedisBus(redis)
+        self._routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
+        self._presence = RedisPresenceStore(redis)
 
     async def mark(self, chat: ChatKey) -> int | None:
-        return _all(await self._marks.of([chat])).get(chat)
+        return _all(await self._marks.read([chat])).get(chat)
 
     async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        return _all(await self._routes.of(tenant, users))
+        return _all(await self._routes.look_up(tenant, users))
 
     async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
-        with _redis_away():
-            found = await self._presence.of(tenant, users)
+        with _translate_redis_errors():
+            found = await self._presence.read(tenant, users)
         return {
             user: each.presence.seen_ms for user, each in found.items() if each.presence.seen_ms is not None
         }
 
     async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
-        with _redis_away():
-            return {each for each in sorted(gateways) if await self._line.is_heard(each)}
+        with _translate_redis_errors():
+            return {each for each in sorted(gateways) if await self._line.has_subscriber(each)}
 
 
 class _Events:
     def __init__(self, settings: Settings) -> None:
-        connection = kafka_connection(settings)
-        self._events = KafkaEvents(connection, topic=MESSAGES.name, carries=_carries)
-        self._consumers = KafkaConsumers(
-            connection, topic=MESSAGES.name, group=GROUP, key_of=events.kafka_key
+        connection = kafka_config(settings)
+        self._events = KafkaEventFinder(connection, topic=MESSAGES.name, carries=_carries)
+        self._consumers = KafkaConsumerLag(
+            connection, topic=MESSAGES.name, group=GROUP, key_of=events.partition_key
         )
 
     def close(self) -> None:
         self._consumers.close()
 
-    async def stretch(self, chat: ChatKey) -> Stretch:
+    async def stretch(self, chat: ChatKey) -> PartitionRange:
         try:
-            reached = (await self._consumers.reached([chat])).get(chat)
-        except ConsumersAwayError as error:
-            raise AwayError(str(error)) from error
+            reached = (await self._consumers.progress([chat])).get(chat)
+        except ConsumersUnavailableError as error:
+            raise TraceSourceUnavailableError(str(error)) from error
         if reached is None:
-            raise AwayError("Kafka: the partition of this chat could not be asked")
-        return Stretch(*reached)
+            raise TraceSourceUnavailableError("Kafka: the partition of this chat could not be asked")
+        return PartitionRange(*reached)
 
     async def find(
         self, chat: ChatKey, sequence: int, partition: int, since_ms: int
-    ) -> tuple[Event | None, int]:
+    ) -> tuple[FoundEvent | None, int]:
         return await self._events.find(chat, sequence, partition, since_ms)
 
 
 def _carries(chat: ChatKey, sequence: int, value: bytes) -> bool:
     try:
-        event = events.decode(value)
+        event = events.decode_event(value)
     except msgspec.DecodeError:
         return False
     return event.key == chat and any(entry.sequence == sequence for entry in event.entries)
 
 
-def _all[K, V](answers: Answers[K, V]) -> Mapping[K, V]:
+def _all[K, V](answers: LookupResult[K, V]) -> Mapping[K, V]:
     if answers.unknown:
-        raise AwayError(f"Redis: {answers.why}")
+        raise TraceSourceUnavailableError(f"Redis: {answers.failure}")
     return answers.found
 
 
 @contextmanager
-def _redis_away() -> Iterator[None]:
+def _translate_redis_errors() -> Iterator[None]:
     try:
         yield
-    except RoutesAwayError as error:
-        raise AwayError(f"Redis: {error}") from error
+    except RegistryUnavailableError as error:
+        raise TraceSourceUnavailableError(f"Redis: {error}") from error

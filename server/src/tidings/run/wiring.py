@@ -7,39 +7,39 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
-from tidings.chats.manage import Manage
-from tidings.chats.model import Standing
-from tidings.chats.rules import Action, refuse
-from tidings.chats.store import DynamoRows
+from tidings.chats.manage import ChatCommands
+from tidings.chats.model import MemberStatus
+from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.store import DynamoChatStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.errors import Code
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
 from tidings.limits.model import NO_TENANT
-from tidings.limits.store import RedisBuckets, RedisPlaces
-from tidings.messages.append import Appends
-from tidings.messages.change import Change, Permits
+from tidings.limits.store import RedisBuckets, RedisKnownAddresses
+from tidings.messages.append import Appender
+from tidings.messages.change import ChangePermissions, MessageEdits
 from tidings.messages.history import History
-from tidings.messages.lane import Told, World
-from tidings.messages.model import Check
-from tidings.messages.ports import Keys, Stays
-from tidings.messages.send import Send
-from tidings.messages.store import DynamoChanges, DynamoLog, DynamoReactions, DynamoReader
+from tidings.messages.lane import AppendDeps, OnCommit
+from tidings.messages.model import PermissionCheck
+from tidings.messages.ports import Keys, MembershipIntervals
+from tidings.messages.send import MessageSender
+from tidings.messages.store import DynamoEditWriter, DynamoLogReader, DynamoMessageLog, DynamoReactionWriter
 from tidings.platform.dynamo import metrics as dynamo_metrics
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.health import Health
 from tidings.platform.lifecycle.probe import Probe, ProbeOptions
-from tidings.platform.lifecycle.run import Host
-from tidings.platform.redis.client import Redis
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.run.declared_tables import DeclaredTables
-from tidings.run.held import Held
-from tidings.run.installation.watch import WatchedEpoch
-from tidings.run.keys import kms_of, policy_of
-from tidings.run.options import dynamo_endpoint, kafka_connection, limit_policies, pauses, redis_options
+from tidings.run.held import ManagedResource
+from tidings.run.installation.watch import EpochWatch
+from tidings.run.keys import key_policy, make_kms
+from tidings.run.options import dynamo_endpoint, kafka_config, limit_policies, make_failpoints, redis_options
 from tidings.run.settings import Settings, production
 from tidings.tables.items.accounts import LEASE
 from tidings.tables.patterns import accounts as patterns
@@ -47,21 +47,21 @@ from tidings.tenants.keys import KeyRing
 from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore
 
-BUILDS = (dynamo_endpoint, kafka_connection, redis_options, limit_policies, pauses, *production.ENGINES)
-"""What `refuse_faulty` tries before any process starts."""
+BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, make_failpoints, *production.ENGINES)
+"""What `validate_settings` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
 
 @dataclass(frozen=True, slots=True)
-class Engines:
+class EngineComponents:
     """What is outside. Redis never gates readiness: without it everything is slower or local, and goes on."""
 
     tables: DeclaredTables
-    epoch: WatchedEpoch
-    dynamo: Held[Client]
-    redis: Held[Redis]
-    kms: Held[Kms]
-    keys: Held[KeyRing]
+    epoch: EpochWatch
+    dynamo: ManagedResource[DynamoClient]
+    redis: ManagedResource[RedisClient]
+    kms: ManagedResource[Kms]
+    keys: ManagedResource[KeyRing]
     probe: Probe
 
     @property
@@ -69,35 +69,37 @@ class Engines:
         return [self.dynamo, self.tables, self.epoch, self.probe, self.redis, self.kms, self.keys]
 
 
-def engines(settings: Settings, host: Host) -> Engines:
-    dynamo = Held("dynamo_client", lambda: _dynamo(settings, host.metrics))
-    kms = Held("kms", lambda: kms_of(settings))
-    return Engines(
+def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
+    dynamo = ManagedResource("dynamo_client", lambda: _dynamo(settings, host.metrics))
+    kms = ManagedResource("kms", lambda: make_kms(settings))
+    return EngineComponents(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
-        epoch=WatchedEpoch(dynamo, host),
+        epoch=EpochWatch(dynamo, host),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
         kms=kms,
-        keys=Held("keys", lambda: nullcontext(_key_ring(settings, dynamo.it, kms.it, host.clock))),
+        keys=ManagedResource(
+            "keys", lambda: nullcontext(_key_ring(settings, dynamo.value, kms.value, host.clock))
+        ),
     )
 
 
-def _key_ring(settings: Settings, client: Client, kms: Kms, clock: Clock) -> KeyRing:
-    return KeyRing(DynamoKeyStore(client), kms, clock, policy_of(settings.encryption))
+def _key_ring(settings: Settings, client: DynamoClient, kms: Kms, clock: Clock) -> KeyRing:
+    return KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
 
 
 @asynccontextmanager
-async def _dynamo(settings: Settings, metrics: Metrics) -> AsyncIterator[Client]:
+async def _dynamo(settings: Settings, metrics: Metrics) -> AsyncIterator[DynamoClient]:
     wanted = settings.dynamo
     async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
-        dynamo_metrics.export(metrics, client.ledger)
+        dynamo_metrics.export_capacity(metrics, client.ledger)
         yield client
 
 
-def _probe(dynamo: Held[Client], host: Host) -> Probe:
+def _probe(dynamo: ManagedResource[DynamoClient], host: ProcessContext) -> Probe:
     async def ping() -> None:
-        await dynamo.it.get(patterns.PROBE, _PROBED)
+        await dynamo.value.get(patterns.PROBE, _PROBED)
 
     return Probe(
         "dynamo",
@@ -109,19 +111,19 @@ def _probe(dynamo: Held[Client], host: Host) -> Probe:
     )
 
 
-def _redis(settings: Settings, clock: Clock) -> Held[Redis]:
+def _redis(settings: Settings, clock: Clock) -> ManagedResource[RedisClient]:
     since = clock.now()
 
-    def look(redis: Redis) -> Health:
+    def look(redis: RedisClient) -> Health:
         health = redis.health()
-        return Health(health.is_well, "" if health.is_well else health.words, since)
+        return Health(health.is_well, "" if health.is_well else health.text, since)
 
-    return Held("redis", lambda: _connected(settings), look=look, gates_readiness=False)
+    return ManagedResource("redis", lambda: _connected(settings), look=look, gates_readiness=False)
 
 
 @asynccontextmanager
-async def _connected(settings: Settings) -> AsyncIterator[Redis]:
-    redis = await Redis.connect(redis_options(settings), wait=False)
+async def _connected(settings: Settings) -> AsyncIterator[RedisClient]:
+    redis = await RedisClient.connect(redis_options(settings), wait=False)
     try:
         yield redis
     finally:
@@ -141,11 +143,11 @@ class InstallationNameKey:
         return self._key
 
 
-def limiter(settings: Settings, redis: Redis, keys: KeyRing, host: Host) -> Limiter:
+def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: ProcessContext) -> RateLimiter:
     shared = RedisBuckets(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
-    made = Limiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
+    made = RateLimiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
     counts = made.counts
-    host.metrics.tallies(
+    host.metrics.counter_callbacks(
         "limits_total",
         "Askers that were let in, refused, and among both those that this process counted for itself.",
         "outcome",
@@ -154,52 +156,68 @@ def limiter(settings: Settings, redis: Redis, keys: KeyRing, host: Host) -> Limi
     return made
 
 
-def known_places(settings: Settings, redis: Redis, keys: KeyRing) -> RedisPlaces:
-    return RedisPlaces(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
+def known_addresses(settings: Settings, redis: RedisClient, keys: KeyRing) -> RedisKnownAddresses:
+    return RedisKnownAddresses(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
 
 
 @dataclass(frozen=True, slots=True)
-class UseCases:
+class ChatServices:
     """Of chats and messages, as one process has them: they share the views of the chats' logs."""
 
-    appends: Appends[Standing]
-    rows: DynamoRows
-    reader: DynamoReader
-    manage: Manage
-    send: Send[Standing]
-    change: Change[Standing]
+    appends: Appender[MemberStatus]
+    rows: DynamoChatStore
+    reader: DynamoLogReader
+    manage: ChatCommands
+    send: MessageSender[MemberStatus]
+    change: MessageEdits[MemberStatus]
     history: History
 
 
-def use_cases(
-    client: Client, keys: Keys, clock: Clock, told: Told, stays: Stays, *, epoch: Epoch
-) -> UseCases:
-    """`told` hears of what is committed, off the path of the answer."""
-    rows, reader, changes = DynamoRows(client, clock), DynamoReader(client), DynamoChanges()
-    appends = Appends(World(DynamoLog(client, clock), rows, clock, epoch=epoch, told=told))
-    return UseCases(
+def build_chat_services(
+    client: DynamoClient,
+    keys: Keys,
+    clock: Clock,
+    on_commit: OnCommit,
+    intervals: MembershipIntervals,
+    *,
+    epoch: Epoch,
+) -> ChatServices:
+    """`on_commit` hears of what is committed, off the path of the answer."""
+    rows, reader, changes = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditWriter()
+    appends = Appender(
+        AppendDeps(DynamoMessageLog(client, clock), rows, clock, epoch=epoch, on_commit=on_commit)
+    )
+    return ChatServices(
         appends=appends,
         rows=rows,
         reader=reader,
-        manage=Manage(rows, appends),
-        send=Send(appends, changes, keys=keys, may_send=may(Action.SEND), clock=clock),
-        change=Change(
-            appends, reader, changes, DynamoReactions(client), keys=keys, permits=_PERMITS, clock=clock
+        manage=ChatCommands(rows, appends),
+        send=MessageSender(
+            appends, changes, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
         ),
-        history=History(reader, stays, keys, clock),
+        change=MessageEdits(
+            appends,
+            reader,
+            changes,
+            DynamoReactionWriter(client),
+            keys=keys,
+            permits=_PERMISSIONS,
+            clock=clock,
+        ),
+        history=History(reader, intervals, keys, clock),
     )
 
 
-def may(action: Action) -> Check[Standing]:
-    def check(standing: Standing, after: int | None, /) -> Code | None:
-        return refuse(action, standing, after)
+def permission_check(action: ChatAction) -> PermissionCheck[MemberStatus]:
+    def check(standing: MemberStatus, after: int | None, /) -> Code | None:
+        return check_permission(action, standing, after)
 
     return check
 
 
-_PERMITS = Permits(
-    edit_own=may(Action.EDIT_OWN),
-    redact_own=may(Action.REDACT_OWN),
-    redact_others=may(Action.REDACT_OTHERS),
-    react=may(Action.REACT),
+_PERMISSIONS = ChangePermissions(
+    edit_own=permission_check(ChatAction.EDIT_OWN),
+    redact_own=permission_check(ChatAction.REDACT_OWN),
+    redact_others=permission_check(ChatAction.REDACT_OTHERS),
+    react=permission_check(ChatAction.REACT),
 )

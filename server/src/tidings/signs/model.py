@@ -9,11 +9,11 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from tidings.kernel.decoding import decoding
+from tidings.kernel.decoding import wrap_decoder
 from tidings.kernel.ids import UserId
 
 
-class Got(Struct, frozen=True, array_like=True, gc=False):
+class MemberReceipt(Struct, frozen=True, array_like=True, gc=False):
     """How far a member got; 0: not told of, or nowhere yet. `since`: the entry that let him in last, 0 if not told."""
 
     user: UserId
@@ -22,22 +22,22 @@ class Got(Struct, frozen=True, array_like=True, gc=False):
     since: int = 0
 
 
-class Receipts(Struct, frozen=True, array_like=True, tag="receipts", gc=False):
+class ReceiptsEvent(Struct, frozen=True, array_like=True, tag="receipts", gc=False):
     """Members of the channel's chat who got further within one window, each once."""
 
-    members: tuple[Got, ...]
+    members: tuple[MemberReceipt, ...]
 
 
-class Typing(Struct, frozen=True, array_like=True, tag="typing", gc=False):
+class TypingEvent(Struct, frozen=True, array_like=True, tag="typing", gc=False):
     user: UserId
     is_typing: bool
 
 
-type Sign = Receipts | Typing
+type EphemeralEvent = ReceiptsEvent | TypingEvent
 """On a chat's sign channel."""
 
 
-class Hint(StrEnum):
+class PresenceHint(StrEnum):
     """On a user's presence channel: what may have changed. Never the state itself, which Redis has."""
 
     CAME = "came"
@@ -50,7 +50,7 @@ class Hint(StrEnum):
     """Who may see him may have changed."""
 
 
-class Status(StrEnum):
+class PresenceStatus(StrEnum):
     ONLINE = "online"
     AWAY = "away"
     OFFLINE = "offline"
@@ -59,30 +59,30 @@ class Status(StrEnum):
 class Presence(NamedTuple):
     """`seen_ms`: when he was last there, if he is not; None: nobody knows."""
 
-    status: Status
+    status: PresenceStatus
     seen_ms: int | None = None
 
 
-UNKNOWN = Presence(Status.OFFLINE)
+UNKNOWN = Presence(PresenceStatus.OFFLINE)
 """What everybody is to whom he may not see: the same as somebody of whom nothing is known."""
 
 
-class Found(NamedTuple):
-    """What Redis knows of a user. `gone_ms`: for so long he has had no route; None: he has one, or nobody knows."""
+class PresenceRecord(NamedTuple):
+    """What Redis knows of a user. `disconnected_ms`: for so long he has had no route; None: he has one, or nobody knows."""
 
     presence: Presence
-    gone_ms: int | None = None
+    disconnected_ms: int | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[Sign] = msgspec.msgpack.Decoder(Sign)
-_decode = decoding(_decoder.decode, msgspec.DecodeError)
+_decoder: msgspec.msgpack.Decoder[EphemeralEvent] = msgspec.msgpack.Decoder(EphemeralEvent)
+_decode = wrap_decoder(_decoder.decode, msgspec.DecodeError)
 
 
-def encode(sign: Sign) -> bytes:
+def encode_event(sign: EphemeralEvent) -> bytes:
     return _encoder.encode(sign)
 
 
-def decode(payload: bytes) -> Sign:
+def decode_event(payload: bytes) -> EphemeralEvent:
     """Raises `msgspec.DecodeError` for what is none."""
     return _decode(payload)

@@ -1,32 +1,34 @@
-"""What signs ask of the world. Whatever stands in Redis raises `RoutesAwayError` while nobody answers."""
+"""What signs ask of the world. Whatever stands in Redis raises `RegistryUnavailableError` while nobody answers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.delivery.model import Row
+from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
-from tidings.routing.model import Answers, GatewayId, Route
-from tidings.signs.model import Found
+from tidings.routing.model import GatewayId, LookupResult, Route
+from tidings.signs.model import PresenceRecord
 
 
-class Line(Protocol):
+class BusPublisher(Protocol):
     """Nothing is kept: who does not listen does not get it."""
 
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
 
-    async def to_signs(self, chat: ChatKey, payload: bytes) -> int: ...
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int: ...
 
-    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int: ...
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int: ...
 
 
-class Routes(Protocol):
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+class RouteLookup(Protocol):
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
         """Look up routes. Users without a route are left out; those of a shard that does not answer are unknown."""
         ...
 
 
-class Chats(Protocol):
+class ChatReader(Protocol):
     """Strong."""
 
     async def chat(self, chat: ChatKey) -> Chat | None: ...
@@ -38,25 +40,25 @@ class Chats(Protocol):
         ...
 
 
-class Watermarks(Protocol):
-    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+class WatermarkReader(Protocol):
+    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
         """Strong: what was told before the call is in it."""
         ...
 
 
-class Presences(Protocol):
+class PresenceStore(Protocol):
     """Beside the routes. A user is there while the lease of one of his routes runs."""
 
     async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
         """Of this very route. False: nothing has changed by it."""
         ...
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Found]:
+    async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
         """Look at each of them. Users whose shard does not answer are left out; raises if that is all of them."""
         ...
 
 
-class People(Protocol):
+class VisibilityReader(Protocol):
     """Who may see whom. Strong."""
 
     async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:

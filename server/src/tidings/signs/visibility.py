@@ -5,24 +5,30 @@ from collections.abc import Sequence
 from typing import final
 
 from tidings.kernel.ids import TenantId, UserId
-from tidings.routing.model import Ring, Route, RoutesAwayError, by_gateway, encode
-from tidings.signs.model import UNKNOWN, Hint, Presence
-from tidings.signs.ports import Line, Routes
-from tidings.signs.watching import Watching
+from tidings.routing.model import (
+    RegistryUnavailableError,
+    ResumeSignal,
+    Route,
+    encode_messages,
+    group_by_gateway,
+)
+from tidings.signs.model import UNKNOWN, Presence, PresenceHint
+from tidings.signs.ports import BusPublisher, RouteLookup
+from tidings.signs.watching import PresenceAccess
 
 
 @final
-class Visibility:
-    def __init__(self, watching: Watching, line: Line, routes: Routes) -> None:
+class PresenceQuery:
+    def __init__(self, watching: PresenceAccess, bus: BusPublisher, routes: RouteLookup) -> None:
         self._watching = watching
-        self._line = line
+        self._bus = bus
         self._routes = routes
 
-    async def look(self, tenant: TenantId, viewer: UserId, user: UserId) -> Presence:
+    async def get_presence(self, tenant: TenantId, viewer: UserId, user: UserId) -> Presence:
         """Who may not see is told what is told of somebody of whom nothing is known; so is everybody without Redis."""
         try:
             return await self._watching.one(tenant, viewer, user)
-        except RoutesAwayError:
+        except RegistryUnavailableError:
             return UNKNOWN
 
     async def changed(self, tenant: TenantId, user: UserId) -> None:
@@ -31,21 +37,21 @@ class Visibility:
         """
         await self.reconsider(tenant, user)
         try:
-            found = await self._routes.of(tenant, [user])
-            await self._ring(tenant, user, found.found.get(user, ()))
-        except RoutesAwayError:
+            found = await self._routes.look_up(tenant, [user])
+            await self._signal_resume(tenant, user, found.found.get(user, ()))
+        except RegistryUnavailableError:
             return
 
     async def reconsider(self, tenant: TenantId, user: UserId) -> None:
         """Those who watch him judge anew. Never raises for Redis."""
         try:
-            await self._line.to_presence(tenant, user, Hint.RULES.encode())
-        except RoutesAwayError:
+            await self._bus.publish_presence(tenant, user, PresenceHint.RULES.encode())
+        except RegistryUnavailableError:
             return
 
-    async def _ring(self, tenant: TenantId, user: UserId, routes: Sequence[Route]) -> None:
+    async def _signal_resume(self, tenant: TenantId, user: UserId, routes: Sequence[Route]) -> None:
         rings = {
-            gateway: encode((Ring(tenant, user, devices),))
-            for gateway, devices in by_gateway(user, routes).items()
+            gateway: encode_messages((ResumeSignal(tenant, user, devices),))
+            for gateway, devices in group_by_gateway(user, routes).items()
         }
-        await asyncio.gather(*(self._line.to_gateway(to, ring) for to, ring in rings.items()))
+        await asyncio.gather(*(self._bus.publish_to_gateway(to, ring) for to, ring in rings.items()))

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.tables.model import Table, Units
+from tidings.tables.model import CapacityUnits, Table
 
 CONSUMED_SHARE = 0.8
 PERIOD_S = 60
 LATENCY_P99_MS = 100
 COLLECTION_BYTES = 8 * 1024**3
-ON_DEMAND_QUOTA = Units(40_000, 40_000)
+ON_DEMAND_QUOTA = CapacityUnits(40_000, 40_000)
 """AWS's default quota of a table on demand. The alarm comes while there is time to have it raised."""
 
 
-class Source(StrEnum):
+class AlarmSource(StrEnum):
     CLOUDWATCH = "AWS/DynamoDB"
     TIDINGS = "Tidings"
 
@@ -27,11 +27,11 @@ class Alarm:
     threshold: float
     per: str
     why: str
-    source: Source = Source.CLOUDWATCH
+    source: AlarmSource = AlarmSource.CLOUDWATCH
     period_s: int = PERIOD_S
 
 
-def alarms(table: Table) -> tuple[Alarm, ...]:
+def table_alarms(table: Table) -> tuple[Alarm, ...]:
     return (*_consumed(table), *_THROTTLED, _LATENCY, *_collections(table))
 
 
@@ -67,7 +67,7 @@ def _collections(table: Table) -> tuple[Alarm, ...]:
             "installation",
             "a chat whose log is about to hold more than 8 GB. Without a local index DynamoDB has no limit here; "
             "the relay logs which chat it is",
-            Source.TIDINGS,
+            AlarmSource.TIDINGS,
         )
         for metric in metrics
     )

@@ -9,31 +9,31 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Pace, Step, Verdict
-from tidings.tables.diff import Aspect, Change, Plan, TablePlan, plan_table
+from tidings.kernel.reconcile import ChangeKind, PollPolicy, ProgressEvent
+from tidings.tables.diff import TableAspect, TableChange, TablePlan, TablesPlan, plan_table
 from tidings.tables.model import Table
-from tidings.tables.seen import Seen
+from tidings.tables.seen import ObservedTable
 
-PACE = Pace(timeout_s=1800, effect_s=60, longest_pause_s=5)
+PACE = PollPolicy(timeout_s=1800, effect_s=60, longest_pause_s=5)
 
 
-class Engine(Protocol):
+class TablesApi(Protocol):
     """The control plane of one installation's tables."""
 
     prefix: str
-    not_known: frozenset[Aspect]
+    not_known: frozenset[TableAspect]
 
-    def look(self, name: str) -> Seen | None:
+    def describe(self, name: str) -> ObservedTable | None:
         """The table as it stands now, or None. May be seconds behind."""
 
     def create(self, table: Table) -> None:
         """Ask for the table; returns before it stands. One that is there by now is no error."""
 
-    def change(self, table: Table, seen: Seen, change: Change) -> bool:
+    def change(self, table: Table, seen: ObservedTable, change: TableChange) -> bool:
         """Ask for one step of one change; returns before it is made. False: busy, ask again."""
 
 
-def refuse_destruction(plan: Plan) -> None:
+def refuse_destruction(plan: TablesPlan) -> None:
     if not plan.destroyed:
         return
     raise TidingsError(
@@ -45,62 +45,64 @@ def refuse_destruction(plan: Plan) -> None:
     )
 
 
-def apply(engine: Engine, plan: Plan, tell: Callable[[Step], None], pace: Pace = PACE) -> None:
+def apply_tables(
+    engine: TablesApi, plan: TablesPlan, tell: Callable[[ProgressEvent], None], pace: PollPolicy = PACE
+) -> None:
     """All missing tables are asked for first, so that they are made at the same time."""
     refuse_destruction(plan)
-    missing = list(_with(Verdict.CREATE, plan))
+    missing = list(_with(ChangeKind.CREATE, plan))
     for entry in missing:
-        tell(Step(entry.name, "creating"))
+        tell(ProgressEvent(entry.name, "creating"))
         engine.create(_declared(entry))
-    for entry in [*_with(Verdict.CHANGE, plan), *missing]:
-        _Table(engine, _declared(entry), tell, pace).reconcile()
+    for entry in [*_with(ChangeKind.CHANGE, plan), *missing]:
+        _TableRun(engine, _declared(entry), tell, pace).reconcile()
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    engine: Engine
+class _TableRun:
+    engine: TablesApi
     table: Table
-    tell: Callable[[Step], None]
-    pace: Pace
+    report: Callable[[ProgressEvent], None]
+    poll_policy: PollPolicy
 
     @property
     def name(self) -> str:
         return self.engine.prefix + self.table.name
 
     def reconcile(self) -> None:
-        seen = self._settled()
+        seen = self._wait_until_active()
         while change := next(iter(self._differences(seen)), None):
             index = f" {change.index}" if change.index else ""
-            self._say(f"{change.aspect}{index}: {change.before} → {change.after}")
+            self._report_step(f"{change.aspect}{index}: {change.before} → {change.after}")
             self._ask(seen, change)
             seen = self._made(change)
-        self._say("done")
+        self._report_step("done")
 
-    def _differences(self, seen: Seen) -> tuple[Change, ...]:
+    def _differences(self, seen: ObservedTable) -> tuple[TableChange, ...]:
         rest = plan_table(self.table, seen, self.engine.prefix, self.engine.not_known)
-        refuse_destruction(Plan((rest,)))
+        refuse_destruction(TablesPlan((rest,)))
         return rest.changes
 
-    def _ask(self, seen: Seen, change: Change) -> None:
-        for _ in self.pace.beats(self.pace.timeout_s):
+    def _ask(self, seen: ObservedTable, change: TableChange) -> None:
+        for _ in self.poll_policy.attempts(self.poll_policy.timeout_s):
             if self._was_taken(seen, change):
                 return
-            self._say(f"waiting until {change.aspect} can be changed")
+            self._report_step(f"waiting until {change.aspect} can be changed")
         raise self._late(f"{change.aspect} could not be changed")
 
-    def _was_taken(self, seen: Seen, change: Change) -> bool:
+    def _was_taken(self, seen: ObservedTable, change: TableChange) -> bool:
         """A refusal because somebody else has just made the same change is none."""
         try:
             return self.engine.change(self.table, seen, change)
         except TidingsError:
-            if change in self._differences(self._settled()):
+            if change in self._differences(self._wait_until_active()):
                 raise
             return True
 
-    def _made(self, change: Change) -> Seen:
+    def _made(self, change: TableChange) -> ObservedTable:
         """An answer may be older than the change, so it gets some time to show."""
-        for _ in self.pace.beats(self.pace.effect_s):
-            seen = self._settled()
+        for _ in self.poll_policy.attempts(self.poll_policy.effect_s):
+            seen = self._wait_until_active()
             if change not in self._differences(seen):
                 return seen
         raise TidingsError(
@@ -109,33 +111,33 @@ class _Table:
             hint="The engine accepted the change and did not make it. Does it support it?",
         )
 
-    def _settled(self) -> Seen:
-        for _ in self.pace.beats(self.pace.timeout_s):
-            seen = self.engine.look(self.name)
-            if seen is not None and seen.is_settled:
+    def _wait_until_active(self) -> ObservedTable:
+        for _ in self.poll_policy.attempts(self.poll_policy.timeout_s):
+            seen = self.engine.describe(self.name)
+            if seen is not None and seen.is_stable:
                 return seen
-            self._say(_awaited(seen))
+            self._report_step(_awaited(seen))
         raise self._late("it is not active")
 
     def _late(self, what: str) -> TidingsError:
         return TidingsError(
             Code.TABLES_FAILED,
-            f"{self.name}: {what} after {self.pace.timeout_s:.0f} s",
+            f"{self.name}: {what} after {self.poll_policy.timeout_s:.0f} s",
             hint="What was begun goes on by itself. Apply again; that goes on from here.",
         )
 
-    def _say(self, doing: str) -> None:
-        self.tell(Step(self.name, doing))
+    def _report_step(self, doing: str) -> None:
+        self.report(ProgressEvent(self.name, doing))
 
 
-def _awaited(seen: Seen | None) -> str:
+def _awaited(seen: ObservedTable | None) -> str:
     if seen is None or not seen.is_active:
         return "waiting until it is active"
     building = ", ".join(sorted(name for name, index in seen.indexes.items() if not index.is_active))
     return f"waiting until the index {building} is filled"
 
 
-def _with(verdict: Verdict, plan: Plan) -> Iterable[TablePlan]:
+def _with(verdict: ChangeKind, plan: TablesPlan) -> Iterable[TablePlan]:
     return (entry for entry in plan.tables if entry.verdict is verdict)
 
 

@@ -11,7 +11,7 @@ ELEMENT_BYTES = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextLimit:
     bytes_: int
 
     @property
@@ -20,7 +20,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Blob:
+class BlobLimit:
     bytes_: int
 
     @property
@@ -29,7 +29,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberLimit:
     """A whole number, never negative: sequences, counts, times."""
 
     digits: int
@@ -40,18 +40,18 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagLimit:
     @property
     def max_bytes(self) -> int:
         return 1
 
 
 @dataclass(frozen=True, slots=True)
-class SetOf:
+class SetLimit:
     """A set of texts or of numbers."""
 
     count: int
-    of: Text | Number
+    of: TextLimit | NumberLimit
 
     @property
     def max_bytes(self) -> int:
@@ -59,9 +59,9 @@ class SetOf:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ListLimit:
     count: int
-    of: "Bound"
+    of: "AttributeLimit"
 
     @property
     def max_bytes(self) -> int:
@@ -69,26 +69,26 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class MapLimit:
     """A map with names that data brings: at most `count`, each of at most `name_bytes`."""
 
     count: int
     name_bytes: int
-    of: "Bound"
+    of: "AttributeLimit"
 
     @property
     def max_bytes(self) -> int:
         return COLLECTION_BYTES + self.count * (ELEMENT_BYTES + self.name_bytes + self.of.max_bytes)
 
 
-type Bound = Text | Blob | Number | Flag | SetOf | ListOf | MapOf
-type Attributes = Mapping[str, Bound]
+type AttributeLimit = TextLimit | BlobLimit | NumberLimit | FlagLimit | SetLimit | ListLimit | MapLimit
+type AttributeLimits = Mapping[str, AttributeLimit]
 
-SEQUENCE = Number(SEQUENCE_DIGITS)
-TIME = Text(TIME_BYTES)
-SECONDS = Number(SECONDS_DIGITS)
-MS = Number(MS_DIGITS)
+SEQUENCE = NumberLimit(SEQUENCE_DIGITS)
+TIME = TextLimit(TIME_BYTES)
+SECONDS = NumberLimit(SECONDS_DIGITS)
+MS = NumberLimit(MS_DIGITS)
 
 
-def attributes_bytes(attributes: Attributes) -> int:
+def max_item_bytes(attributes: AttributeLimits) -> int:
     return sum(len(name.encode()) + bound.max_bytes for name, bound in attributes.items())

@@ -21,9 +21,9 @@ from botocore.exceptions import (
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tables import requests
-from tidings.tables.diff import Aspect, Change, capacity_target, tags
-from tidings.tables.model import PITR_DAYS, Table, Units
-from tidings.tables.seen import Seen, read_table, read_ttl
+from tidings.tables.diff import TableAspect, TableChange, capacity_target, table_tags
+from tidings.tables.model import PITR_DAYS, CapacityUnits, Table
+from tidings.tables.seen import ObservedTable, read_table, read_ttl
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -35,9 +35,9 @@ NO_KEY = "tidings"
 
 GAPS_BY_SERVER = {
     # takes a table class and forgets it
-    "jetty": frozenset({Aspect.TABLE_CLASS}),
+    "jetty": frozenset({TableAspect.TABLE_CLASS}),
     # keeps the capacity that an index was created with, whatever it is told later
-    "dynoxide": frozenset({Aspect.INDEX_CAPACITY}),
+    "dynoxide": frozenset({TableAspect.INDEX_CAPACITY}),
 }
 PROBE = "tidings-not-there"
 
@@ -46,7 +46,7 @@ def is_aws(endpoint: str) -> bool:
     return endpoint == AWS or (urlsplit(endpoint).hostname or "").endswith(AWS_HOSTS)
 
 
-def connect(endpoint: str, region: str) -> "DynamoDBClient":
+def connect_control_plane(endpoint: str, region: str) -> "DynamoDBClient":
     key = None if is_aws(endpoint) else NO_KEY
     client = botocore.session.Session().create_client(
         "dynamodb",
@@ -61,32 +61,32 @@ def connect(endpoint: str, region: str) -> "DynamoDBClient":
     return cast("DynamoDBClient", client)
 
 
-class ControlPlane:
+class TableControlPlane:
     """The tables of one installation. What the engine does not know is left out: `not_known`."""
 
     def __init__(
-        self, client: "DynamoDBClient", prefix: str, not_known: frozenset[Aspect] = frozenset()
+        self, client: "DynamoDBClient", prefix: str, not_known: frozenset[TableAspect] = frozenset()
     ) -> None:
         self.client = client
         self.prefix = prefix
         self.not_known = not_known
 
-    def observe(self, tables: Iterable[Table]) -> dict[str, Seen]:
+    def observe(self, tables: Iterable[Table]) -> dict[str, ObservedTable]:
         """The declared tables that are there, and all others under the prefix."""
         names = {self.prefix + table.name for table in tables} | set(self._names_under_prefix())
-        found = (self.look(name) for name in sorted(names))
+        found = (self.describe(name) for name in sorted(names))
         return {seen.name: seen for seen in found if seen is not None}
 
     def _names_under_prefix(self) -> list[str]:
         """Without a prefix that would be anybody's tables, so none is told."""
         if not self.prefix:
             return []
-        with told("list the tables"):
+        with translate_errors("list the tables"):
             pages = self.client.get_paginator("list_tables").paginate()
             return [name for page in pages for name in page["TableNames"] if name.startswith(self.prefix)]
 
-    def look(self, name: str) -> Seen | None:
-        with told(f"look at {name}"):
+    def describe(self, name: str) -> ObservedTable | None:
+        with translate_errors(f"look at {name}"):
             try:
                 seen = read_table(self.client.describe_table(TableName=name)["Table"])
             except self.client.exceptions.ResourceNotFoundException:
@@ -98,24 +98,24 @@ class ControlPlane:
 
     def create(self, table: Table) -> None:
         name = self.prefix + table.name
-        with told(f"create {name}"):
+        with translate_errors(f"create {name}"):
             try:
-                self.client.create_table(**requests.create_table(table, name, tags(table, self.prefix)))
+                self.client.create_table(**requests.create_table(table, name, table_tags(table, self.prefix)))
             except self.client.exceptions.ResourceInUseException:
                 return  # somebody else applies at the same time; the look that follows compares
 
     def drop(self, table: Table) -> None:
         """Ask for its end; returns before it is gone. One that is not there is no error."""
         name = self.prefix + table.name
-        with told(f"delete {name}"):
+        with translate_errors(f"delete {name}"):
             try:
                 self.client.delete_table(TableName=name)
             except self.client.exceptions.ResourceNotFoundException:
                 return
 
-    def change(self, table: Table, seen: Seen, change: Change) -> bool:
+    def change(self, table: Table, seen: ObservedTable, change: TableChange) -> bool:
         busy = self.client.exceptions
-        with told(f"change {change.aspect} of {seen.name}"):
+        with translate_errors(f"change {change.aspect} of {seen.name}"):
             try:
                 _CHANGES[change.aspect](self, table, seen, change)
             except (
@@ -127,28 +127,30 @@ class ControlPlane:
             return True
 
     def _has_pitr(self, name: str) -> bool:
-        if Aspect.PITR in self.not_known:
+        if TableAspect.PITR in self.not_known:
             return False
         answer = self.client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
         recovery = answer.get("PointInTimeRecoveryDescription", {})
         return recovery.get("PointInTimeRecoveryStatus") == "ENABLED"
 
     def _tags(self, arn: str) -> dict[str, str]:
-        if Aspect.TAGS in self.not_known:
+        if TableAspect.TAGS in self.not_known:
             return {}
         pages = self.client.get_paginator("list_tags_of_resource").paginate(ResourceArn=arn)
         return {tag["Key"]: tag["Value"] for page in pages for tag in page["Tags"]}
 
 
-def _set_deletion_protection(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_deletion_protection(
+    plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange
+) -> None:
     plane.client.update_table(TableName=seen.name, DeletionProtectionEnabled=table.is_deletion_protected)
 
 
-def _set_tags(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
-    plane.client.tag_resource(ResourceArn=seen.arn, Tags=requests.tag_list(tags(table, plane.prefix)))
+def _set_tags(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
+    plane.client.tag_resource(ResourceArn=seen.arn, Tags=requests.tag_list(table_tags(table, plane.prefix)))
 
 
-def _set_pitr(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_pitr(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
     plane.client.update_continuous_backups(
         TableName=seen.name,
         PointInTimeRecoverySpecification={
@@ -158,7 +160,7 @@ def _set_pitr(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
     )
 
 
-def _set_ttl(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_ttl(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
     """One attribute has to be turned off before another is turned on; the second step comes with the next look."""
     attribute = seen.ttl or (table.ttl.attribute if table.ttl else "")
     plane.client.update_time_to_live(
@@ -167,7 +169,7 @@ def _set_ttl(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
     )
 
 
-def _set_stream(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_stream(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
     """The same in two steps: a view can't be changed, only a new stream has another."""
     if seen.stream is None and table.stream is not None:
         plane.client.update_table(
@@ -178,29 +180,31 @@ def _set_stream(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> Non
         plane.client.update_table(TableName=seen.name, StreamSpecification={"StreamEnabled": False})
 
 
-def _set_table_class(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_table_class(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
     plane.client.update_table(TableName=seen.name, TableClass=table.table_class.value)
 
 
-def _set_capacity(plane: ControlPlane, table: Table, seen: Seen, _: Change) -> None:
+def _set_capacity(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
     target = capacity_target(table, seen)
     turns_provisioned = target is not None and seen.units is None
     index_units = _index_units(table, seen) if turns_provisioned else {}
     plane.client.update_table(**requests.change_capacity(seen.name, target, index_units))
 
 
-def _index_units(table: Table, seen: Seen) -> dict[str, Units]:
+def _index_units(table: Table, seen: ObservedTable) -> dict[str, CapacityUnits]:
     """An index that still has them from before may not be told again."""
     there = [index for index in table.indexes if index.name in seen.indexes]
     return {index.name: index.units for index in there if seen.indexes[index.name].units != index.units}
 
 
-def _create_index(plane: ControlPlane, table: Table, seen: Seen, change: Change) -> None:
+def _create_index(plane: TableControlPlane, table: Table, seen: ObservedTable, change: TableChange) -> None:
     index = next(index for index in table.indexes if index.name == change.index)
     plane.client.update_table(**requests.create_index(table, seen.name, index))
 
 
-def _set_index_capacity(plane: ControlPlane, table: Table, seen: Seen, change: Change) -> None:
+def _set_index_capacity(
+    plane: TableControlPlane, table: Table, seen: ObservedTable, change: TableChange
+) -> None:
     index = next(index for index in table.indexes if index.name == change.index)
     target = seen.indexes[index.name].units.raised_to(index.units)
     plane.client.update_table(
@@ -208,27 +212,29 @@ def _set_index_capacity(plane: ControlPlane, table: Table, seen: Seen, change: C
     )
 
 
-_CHANGES: dict[Aspect, Callable[[ControlPlane, Table, Seen, Change], None]] = {
-    Aspect.DELETION_PROTECTION: _set_deletion_protection,
-    Aspect.TAGS: _set_tags,
-    Aspect.PITR: _set_pitr,
-    Aspect.TTL: _set_ttl,
-    Aspect.STREAM: _set_stream,
-    Aspect.TABLE_CLASS: _set_table_class,
-    Aspect.CAPACITY: _set_capacity,
-    Aspect.INDEX: _create_index,
-    Aspect.INDEX_CAPACITY: _set_index_capacity,
+_CHANGES: dict[TableAspect, Callable[[TableControlPlane, Table, ObservedTable, TableChange], None]] = {
+    TableAspect.DELETION_PROTECTION: _set_deletion_protection,
+    TableAspect.TAGS: _set_tags,
+    TableAspect.PITR: _set_pitr,
+    TableAspect.TTL: _set_ttl,
+    TableAspect.STREAM: _set_stream,
+    TableAspect.TABLE_CLASS: _set_table_class,
+    TableAspect.CAPACITY: _set_capacity,
+    TableAspect.INDEX: _create_index,
+    TableAspect.INDEX_CAPACITY: _set_index_capacity,
 }
 
 
-def find_gaps(client: "DynamoDBClient", region: str) -> frozenset[Aspect]:
+def unsupported_aspects(client: "DynamoDBClient", region: str) -> frozenset[TableAspect]:
     """What an engine outside AWS has no notion of: asked with a table that is not there."""
     arn = f"arn:aws:dynamodb:{region}:000000000000:table/{PROBE}"
-    with told("ask the engine what it knows"):
+    with translate_errors("ask the engine what it knows"):
         backups = _refusal(lambda: client.describe_continuous_backups(TableName=PROBE))
         tagging = _refusal(lambda: client.list_tags_of_resource(ResourceArn=arn))
     gaps = {
-        aspect for aspect, answer in ((Aspect.PITR, backups), (Aspect.TAGS, tagging)) if _is_unknown(answer)
+        aspect
+        for aspect, answer in ((TableAspect.PITR, backups), (TableAspect.TAGS, tagging))
+        if _is_unknown(answer)
     }
     return frozenset(gaps) | _gaps_of_server(backups)
 
@@ -245,7 +251,7 @@ def _is_unknown(answer: ClientError | None) -> bool:
     return answer is not None and answer.response["Error"]["Code"] == "UnknownOperationException"
 
 
-def _gaps_of_server(answer: ClientError | None) -> frozenset[Aspect]:
+def _gaps_of_server(answer: ClientError | None) -> frozenset[TableAspect]:
     if answer is None:
         return frozenset()
     server = answer.response["ResponseMetadata"]["HTTPHeaders"].get("server", "").lower()
@@ -253,7 +259,7 @@ def _gaps_of_server(answer: ClientError | None) -> frozenset[Aspect]:
 
 
 @contextmanager
-def told(doing: str) -> Iterator[None]:
+def translate_errors(doing: str) -> Iterator[None]:
     """Errors of botocore as ours: what was being done, what AWS said, what to do."""
     try:
         yield

@@ -6,7 +6,7 @@ Savings plans, reserved capacity, free tiers, data transfer and the standby regi
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tidings.tables.model import DAILY_BACKUPS_KEPT_DAYS, Table, TableClass, Units
+from tidings.tables.model import DAILY_BACKUP_RETENTION_DAYS, CapacityUnits, Table, TableClass
 
 REGION = "us-east-1"
 SINCE = "2024-11-01"
@@ -47,7 +47,7 @@ PITR_GB_MONTH = Decimal("0.20")
 BACKUP_GB_MONTH = Decimal("0.10")
 
 
-def standing(table: Table, units: Units | None = None) -> Decimal:
+def provisioned_cost_month(table: Table, units: CapacityUnits | None = None) -> Decimal:
     """A month of provisioned capacity, indexes included; nothing on demand. `units`: if more than declared."""
     if table.units is None:
         return Decimal(0)
@@ -62,14 +62,14 @@ def gb_month(table: Table) -> Decimal:
 
 def backups_gb_month(table: Table) -> Decimal:
     """A month of the daily backups of one GB. Each is a full copy, and every day of the retention has one."""
-    return BACKUP_GB_MONTH * DAILY_BACKUPS_KEPT_DAYS if table.backup.has_daily_backups else Decimal(0)
+    return BACKUP_GB_MONTH * DAILY_BACKUP_RETENTION_DAYS if table.backup.has_daily_backups else Decimal(0)
 
 
-def stored(table: Table, size_bytes: int) -> Decimal:
+def storage_cost_month(table: Table, size_bytes: int) -> Decimal:
     """A month of what the table holds now, daily backups not included."""
     return gb_month(table) * size_bytes / GB
 
 
-def _units_month(units: Units, prices: Prices) -> Decimal:
+def _units_month(units: CapacityUnits, prices: Prices) -> Decimal:
     hourly = units.read * prices.read_unit_hour + units.write * prices.write_unit_hour
     return hourly * HOURS_PER_MONTH

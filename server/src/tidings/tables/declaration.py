@@ -6,16 +6,16 @@ A change of a key or an index here is a decision (docs/adr), and `tables apply` 
 from tidings.tables.items import accounts, chat, inbox
 from tidings.tables.model import (
     Backup,
+    CapacityUnits,
+    ExpectedLoad,
     Growth,
     Index,
-    Key,
+    KeyAttribute,
     KeyType,
-    Load,
     Projection,
     StreamView,
     Table,
     Ttl,
-    Units,
 )
 
 # Provisioned capacity is twice the expected average, a read counted as one unit, and never less than 5: what is
@@ -24,13 +24,13 @@ from tidings.tables.model import (
 
 MESSAGES = Table(
     name="messages",
-    partition=Key("chat_id"),
-    sort=Key("sequence", KeyType.NUMBER),
+    partition=KeyAttribute("chat_id"),
+    sort=KeyAttribute("sequence", KeyType.NUMBER),
     items=(*chat.LOG, chat.EPHEMERAL_CONTENT, chat.REACTION),
     ttl=Ttl("expires_at", "ephemeral content until it expires; an entry of the log never carries it"),
     stream=StreamView.NEW_AND_OLD_IMAGES,
     backup=Backup.CRITICAL,
-    load=Load(100, 12, 5),
+    load=ExpectedLoad(100, 12, 5),
     why="The log of every chat: one partition per chat, in order. The relay audits its stream. New images and "
     "keys would do for that; a standby region asks for old images too, and the view can't be changed once there "
     "is one. So what was redacted or has expired can be read from the stream for another 24 hours.",
@@ -38,118 +38,118 @@ MESSAGES = Table(
 )
 CHAT_COUNTERS = Table(
     name="chat_counters",
-    partition=Key("chat_id"),
+    partition=KeyAttribute("chat_id"),
     items=(chat.COUNTER,),
     backup=Backup.CRITICAL,
-    load=Load(0, 12, 0.01),
+    load=ExpectedLoad(0, 12, 0.01),
     why="What is known of a chat's head, for chats too large to write a row per member. Follows the log.",
     capacity_why="As variable as messages.",
 )
 IDEMPOTENCY_KEYS = Table(
     name="idempotency_keys",
-    partition=Key("chat_id"),
-    sort=Key("client_message_id"),
+    partition=KeyAttribute("chat_id"),
+    sort=KeyAttribute("client_message_id"),
     items=(chat.IDEMPOTENCY_KEY,),
     ttl=Ttl("ttl", "7 days, longer than any retry"),
     backup=Backup.EPHEMERAL,
     is_deletion_protected=False,
-    load=Load(12, 12, 0.5),
+    load=ExpectedLoad(12, 12, 0.5),
     why="A repeat by a sender without a position finds the first answer here. Not protected from deletion: "
     "after a restore or a failover it is emptied, by making it anew.",
     capacity_why="As variable as messages.",
 )
 USERS = Table(
     name="users",
-    partition=Key("user_id"),
+    partition=KeyAttribute("user_id"),
     items=(accounts.USER_ROW, accounts.CLAIM),
     indexes=(
         Index(
             "phone_number-index",
-            partition=Key("phone_number"),
+            partition=KeyAttribute("phone_number"),
             template=accounts.PHONE,
             projection=Projection.KEYS_ONLY,
-            units=Units(5, 5),
+            units=CapacityUnits(5, 5),
             why="Users by phone number, to look at. Only `user_id` is needed, and keys are always projected. "
             "Login does not read it: a number's claim, read strongly, says whose it is.",
             growth=Growth("one user for each number", 1),
         ),
     ),
     backup=Backup.CRITICAL,
-    units=Units(40, 5),
-    load=Load(20, 0.1, 0.05),
+    units=CapacityUnits(40, 5),
+    load=ExpectedLoad(20, 0.1, 0.05),
     why="Identity and profile, always by id after login.",
     capacity_why="Predictable; grows with the user base.",
 )
 CHATS = Table(
     name="chats",
-    partition=Key("chat_id"),
+    partition=KeyAttribute("chat_id"),
     items=(chat.CHAT_ROW,),
     backup=Backup.CRITICAL,
-    units=Units(60, 5),
-    load=Load(30, 0.5, 0.01),
+    units=CapacityUnits(60, 5),
+    load=ExpectedLoad(30, 0.5, 0.01),
     why="What a chat is called and of which type it is; not its members, who would make every join a rewrite.",
     capacity_why="Predictable; grows with new chats.",
 )
 CHAT_MEMBERSHIPS = Table(
     name="chat_memberships",
-    partition=Key("chat_id"),
-    sort=Key("user_id"),
+    partition=KeyAttribute("chat_id"),
+    sort=KeyAttribute("user_id"),
     items=(chat.MEMBERSHIP,),
     indexes=(
         Index(
             "user_chats-index",
-            partition=Key("user_id"),
-            sort=Key("chat_id"),
+            partition=KeyAttribute("user_id"),
+            sort=KeyAttribute("chat_id"),
             template=chat.OWN_USER,
             projection=Projection.ALL,
-            units=Units(5, 5),
+            units=CapacityUnits(5, 5),
             why="All chats of a user from the authority on membership: for support, export and erasure, and to "
             "build chat-list rows again. The chat list itself reads `delivery_state`.",
             growth=Growth("planned: 100,000 chats of a user", chat.CHATS_OF_A_USER),
         ),
     ),
     backup=Backup.CRITICAL,
-    units=Units(100, 5),
-    load=Load(50, 1, 0.1),
+    units=CapacityUnits(100, 5),
+    load=ExpectedLoad(50, 1, 0.1),
     why="Who may read and write what, as intervals of sequences; rows are never deleted.",
     capacity_why="Predictable; grows with changes of membership.",
 )
 DELIVERY_STATE = Table(
     name="delivery_state",
-    partition=Key("user_id"),
-    sort=Key("chat_id"),
+    partition=KeyAttribute("user_id"),
+    sort=KeyAttribute("chat_id"),
     items=(chat.CHAT_LIST_ROW, chat.BLOCK),
     backup=Backup.CRITICAL,
-    load=Load(50, 20, 0.1),
+    load=ExpectedLoad(50, 20, 0.1),
     why="A user's watermarks and chat list: one Query gives both, and what a device missed.",
     capacity_why="Bursts when everybody reconnects at once.",
 )
 SESSIONS = Table(
     name="sessions",
-    partition=Key("session_id"),
+    partition=KeyAttribute("session_id"),
     items=(accounts.SESSION,),
     indexes=(
         Index(
             "user_sessions-index",
-            partition=Key("user_id"),
+            partition=KeyAttribute("user_id"),
             template=chat.OWN_USER,
             projection=Projection.ALL,
-            units=Units(5, 5),
+            units=CapacityUnits(5, 5),
             why="Lists a user's devices, to look at and to revoke.",
             growth=Growth("the oldest ends when there are more than `accounts.sessions_per_user`", 1_000),
         ),
     ),
     ttl=Ttl("ttl", "until the session expires"),
     backup=Backup.EPHEMERAL,
-    units=Units(20, 5),
-    load=Load(10, 1, 0.01),
+    units=CapacityUnits(20, 5),
+    load=ExpectedLoad(10, 1, 0.01),
     why="Logins of devices. Lost, users log in again.",
     capacity_why="Predictable; in proportion to active users.",
 )
 PENDING_QUEUE = Table(
     name="pending_queue",
-    partition=Key("user_id"),
-    sort=Key("message_key"),
+    partition=KeyAttribute("user_id"),
+    sort=KeyAttribute("message_key"),
     items=(chat.PENDING,),
     ttl=Ttl("ttl", "30 days"),
     backup=Backup.EPHEMERAL,
@@ -160,8 +160,8 @@ PENDING_QUEUE = Table(
 )
 TENANTS = Table(
     name="tenants",
-    partition=Key("tenant"),
-    sort=Key("item"),
+    partition=KeyAttribute("tenant"),
+    sort=KeyAttribute("item"),
     items=(
         accounts.TENANT_SETTINGS,
         accounts.API_KEY,
@@ -181,7 +181,7 @@ TENANTS = Table(
 )
 LEASES = Table(
     name="leases",
-    partition=Key("lease"),
+    partition=KeyAttribute("lease"),
     items=(accounts.LEASE, accounts.SHARD_LEASE),
     ttl=Ttl("ttl", "leases of stream shards, some days after the shard has closed; others do not carry it"),
     backup=Backup.EPHEMERAL,
@@ -192,8 +192,8 @@ LEASES = Table(
 )
 INBOX = Table(
     name="inbox",
-    partition=Key("PK"),
-    sort=Key("SK"),
+    partition=KeyAttribute("PK"),
+    sort=KeyAttribute("SK"),
     items=inbox.INBOX,
     ttl=Ttl("ttl", "keys, jobs, content and log of broadcasts after their retention; never a counted row"),
     backup=Backup.CRITICAL,

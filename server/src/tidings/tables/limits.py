@@ -44,7 +44,9 @@ SEAL_BYTES = 33  # AES-256-GCM: 1 of form, 4 of key version, 12 of nonce, 16 of 
 PREVIEW_BYTES = 180  # so that the largest chat-list row is still one write unit
 
 INTERVALS = 8  # how often one may leave a chat and come back
-JOINED_AT_ONCE = 97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
+MAX_JOINS_PER_ENTRY = (
+    97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
+)
 EMOJI = 20
 EMOJI_BYTES = 32
 REACTORS = 20  # in all of a message, not for each emoji

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.tables.bounds import Attributes, Number, attributes_bytes
+from tidings.tables.bounds import AttributeLimits, NumberLimit, max_item_bytes
 from tidings.tables.keys import KeyTemplate
 
 
@@ -13,7 +13,7 @@ class KeyType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyAttribute:
     """A key attribute."""
 
     name: str
@@ -53,25 +53,25 @@ class Backup(StrEnum):
 
 
 PITR_DAYS = 35
-DAILY_BACKUPS_KEPT_DAYS = 90
+DAILY_BACKUP_RETENTION_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class CapacityUnits:
     """Provisioned capacity, per second."""
 
     read: int
     write: int
 
-    def at_least(self, other: "Units") -> bool:
+    def at_least(self, other: "CapacityUnits") -> bool:
         return self.read >= other.read and self.write >= other.write
 
-    def raised_to(self, other: "Units") -> "Units":
-        return Units(max(self.read, other.read), max(self.write, other.write))
+    def raised_to(self, other: "CapacityUnits") -> "CapacityUnits":
+        return CapacityUnits(max(self.read, other.read), max(self.write, other.write))
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ExpectedLoad:
     """What the first data-model document expects: 10,000 daily users, 100 messages each."""
 
     reads_per_s: float
@@ -99,21 +99,21 @@ class Index:
     """A global secondary index. `units` only matter while its table is provisioned."""
 
     name: str
-    partition: Key
+    partition: KeyAttribute
     template: KeyTemplate
     projection: Projection
-    units: Units
+    units: CapacityUnits
     why: str
     growth: Growth
-    sort: Key | None = None
+    sort: KeyAttribute | None = None
 
     @property
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[KeyAttribute, ...]:
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TableItem:
     """A kind of item: how its key is spelled, what it may hold, how large it can become.
 
     `growth` says how many of them share a partition key; more than one only where the table has a sort key.
@@ -121,8 +121,8 @@ class Item:
 
     name: str
     partition: KeyTemplate
-    sort: KeyTemplate | Number | None
-    attributes: Attributes
+    sort: KeyTemplate | NumberLimit | None
+    attributes: AttributeLimits
     max_bytes: int
     holds: str
     growth: Growth = ALONE
@@ -139,14 +139,14 @@ class Table:
     """One table. `units` is None where requests are paid one by one (on demand)."""
 
     name: str
-    partition: Key
-    items: tuple[Item, ...]
+    partition: KeyAttribute
+    items: tuple[TableItem, ...]
     backup: Backup
     why: str
     capacity_why: str
-    sort: Key | None = None
-    units: Units | None = None
-    load: Load | None = None
+    sort: KeyAttribute | None = None
+    units: CapacityUnits | None = None
+    load: ExpectedLoad | None = None
     indexes: tuple[Index, ...] = ()
     ttl: Ttl | None = None
     stream: StreamView | None = None
@@ -155,7 +155,7 @@ class Table:
     has_pitr: bool = True
 
     @property
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[KeyAttribute, ...]:
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
 
     @property
@@ -169,8 +169,8 @@ class Table:
         return max(item.max_bytes for item in self.items)
 
 
-def largest_item_bytes(table: Table, item: Item) -> int:
+def largest_item_bytes(table: Table, item: TableItem) -> int:
     """The size of the item when every attribute is as full as it may be."""
     sort_bytes = 0 if item.sort is None or table.sort is None else len(table.sort.name) + item.sort.max_bytes
     partition_bytes = len(table.partition.name) + item.partition.max_bytes
-    return partition_bytes + sort_bytes + attributes_bytes(item.attributes)
+    return partition_bytes + sort_bytes + max_item_bytes(item.attributes)

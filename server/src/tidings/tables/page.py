@@ -4,23 +4,23 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from tidings.tables import cost
-from tidings.tables.alarms import Alarm, alarms
-from tidings.tables.bounds import Number
+from tidings.tables.alarms import Alarm, table_alarms
+from tidings.tables.bounds import NumberLimit
 from tidings.tables.declaration import TABLES
 from tidings.tables.diff import show_keys, show_units
 from tidings.tables.model import (
-    DAILY_BACKUPS_KEPT_DAYS,
+    DAILY_BACKUP_RETENTION_DAYS,
     PITR_DAYS,
     Growth,
     Index,
-    Item,
     Table,
+    TableItem,
     largest_item_bytes,
 )
 from tidings.tables.patterns import PATTERNS
 from tidings.tables.patterns.forms import Pattern
 from tidings.tables.patterns.replaced import REPLACEMENTS
-from tidings.tables.report import dollars, price
+from tidings.tables.report import format_dollars, format_price
 
 KB = 1024
 WRITTEN = "Written by `tidings tables doc {name}`; a test holds this page against the code."
@@ -31,7 +31,7 @@ KEYS = (
 )
 BACKUP = (
     f"Backup: **critical** is point-in-time recovery over {PITR_DAYS} days, daily backups kept "
-    f"{DAILY_BACKUPS_KEPT_DAYS} days and a standby region; **ephemeral** is point-in-time recovery alone. "
+    f"{DAILY_BACKUP_RETENTION_DAYS} days and a standby region; **ephemeral** is point-in-time recovery alone. "
     "`tidings tables apply` turns on the recovery; backups and the standby are set up with the rest of the "
     "infrastructure. A standby makes DynamoDB turn on a stream with both images, and a provisioned table "
     "needs auto scaling before it can have one."
@@ -56,9 +56,9 @@ LIST_PRICES = (
     "counts with them."
 )
 STORED = (
-    f"Point-in-time recovery adds {price(cost.PITR_GB_MONTH)} per GB and month. A backup is a full copy at "
-    f"{price(cost.BACKUP_GB_MONTH)} per GB and month, so {DAILY_BACKUPS_KEPT_DAYS} daily ones are "
-    f"{price(cost.BACKUP_GB_MONTH * DAILY_BACKUPS_KEPT_DAYS)} per GB."
+    f"Point-in-time recovery adds {format_price(cost.PITR_GB_MONTH)} per GB and month. A backup is a full copy at "
+    f"{format_price(cost.BACKUP_GB_MONTH)} per GB and month, so {DAILY_BACKUP_RETENTION_DAYS} daily ones are "
+    f"{format_price(cost.BACKUP_GB_MONTH * DAILY_BACKUP_RETENTION_DAYS)} per GB."
 )
 INFREQUENT = (
     "`STANDARD_INFREQUENT_ACCESS` costs a quarter more to use and less than half to store: for a table on demand "
@@ -121,7 +121,7 @@ def _section(table: Table) -> Iterator[str]:
     if table.indexes:
         head = ("index", "keys", "projection", "capacity", "why")
         yield from ("", *_grid(head, (_index(table, index) for index in table.indexes)))
-    yield from ("", *_grid(("alarm", "above", "over", "for each", "means"), map(_alarm, alarms(table))))
+    yield from ("", *_grid(("alarm", "above", "over", "for each", "means"), map(_alarm, table_alarms(table))))
     used = ", ".join(f"`{pattern.name}`" for pattern in _of(table))
     yield from ("", f"Used by: {used}")
 
@@ -137,10 +137,10 @@ def _growth(growth: Growth) -> str:
     return most if growth.most == 1 else f"{most} ({growth.why})"
 
 
-def _sort(item: Item) -> str:
+def _sort(item: TableItem) -> str:
     if item.sort is None:
         return ""
-    return "a number" if isinstance(item.sort, Number) else f"`{item.sort.text}`"
+    return "a number" if isinstance(item.sort, NumberLimit) else f"`{item.sort.text}`"
 
 
 def _index(table: Table, index: Index) -> tuple[str, ...]:
@@ -154,15 +154,15 @@ def _alarm(alarm: Alarm) -> tuple[str, ...]:
 
 
 def _prices() -> list[str]:
-    standing = sum(map(cost.standing, TABLES), Decimal(0))
+    standing = sum(map(cost.provisioned_cost_month, TABLES), Decimal(0))
     rows = (
         (
             name,
-            price(prices.million_writes),
-            price(prices.million_reads),
-            price(prices.write_unit_hour),
-            price(prices.read_unit_hour),
-            price(prices.storage_gb_month),
+            format_price(prices.million_writes),
+            format_price(prices.million_reads),
+            format_price(prices.write_unit_hour),
+            format_price(prices.read_unit_hour),
+            format_price(prices.storage_gb_month),
         )
         for name, prices in cost.PRICES.items()
     )
@@ -174,7 +174,7 @@ def _prices() -> list[str]:
         "read unit, hour",
         "GB, month",
     )
-    total = f"The provisioned capacity above is {dollars(standing)} a month."
+    total = f"The provisioned capacity above is {format_dollars(standing)} a month."
     return ["## Prices", "", LIST_PRICES, "", *_grid(head, rows), "", f"{STORED} {total}", "", INFREQUENT]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidings.tables.model import Index, Key, Table, Units
+from tidings.tables.model import CapacityUnits, Index, KeyAttribute, Table
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import (
@@ -22,7 +22,7 @@ def create_table(table: Table, name: str, tags: Mapping[str, str]) -> "CreateTab
     """TTL and point-in-time recovery can't be asked for here; they follow once the table stands."""
     request: CreateTableInputTypeDef = {
         "TableName": name,
-        "AttributeDefinitions": attributes(table),
+        "AttributeDefinitions": attribute_definitions(table),
         "KeySchema": key_schema(table.keys),
         "BillingMode": "PROVISIONED" if table.units else "PAY_PER_REQUEST",
         "TableClass": table.table_class.value,
@@ -30,7 +30,7 @@ def create_table(table: Table, name: str, tags: Mapping[str, str]) -> "CreateTab
         "Tags": tag_list(tags),
     }
     if table.units:
-        request["ProvisionedThroughput"] = throughput(table.units)
+        request["ProvisionedThroughput"] = provisioned_throughput(table.units)
     if table.indexes:
         request["GlobalSecondaryIndexes"] = [index_action(table, index) for index in table.indexes]
     if table.stream:
@@ -39,7 +39,7 @@ def create_table(table: Table, name: str, tags: Mapping[str, str]) -> "CreateTab
 
 
 def change_capacity(
-    name: str, units: Units | None, index_units: Mapping[str, Units]
+    name: str, units: CapacityUnits | None, index_units: Mapping[str, CapacityUnits]
 ) -> "UpdateTableInputTypeDef":
     """A table that becomes provisioned must name capacity for each of its indexes in the same call."""
     if units is None:
@@ -47,21 +47,21 @@ def change_capacity(
     request: UpdateTableInputTypeDef = {
         "TableName": name,
         "BillingMode": "PROVISIONED",
-        "ProvisionedThroughput": throughput(units),
+        "ProvisionedThroughput": provisioned_throughput(units),
     }
     if index_units:
         request["GlobalSecondaryIndexUpdates"] = [index_capacity(*entry) for entry in index_units.items()]
     return request
 
 
-def index_capacity(index: str, units: Units) -> "GlobalSecondaryIndexUpdateTypeDef":
-    return {"Update": {"IndexName": index, "ProvisionedThroughput": throughput(units)}}
+def index_capacity(index: str, units: CapacityUnits) -> "GlobalSecondaryIndexUpdateTypeDef":
+    return {"Update": {"IndexName": index, "ProvisionedThroughput": provisioned_throughput(units)}}
 
 
 def create_index(table: Table, name: str, index: Index) -> "UpdateTableInputTypeDef":
     return {
         "TableName": name,
-        "AttributeDefinitions": attributes(table),
+        "AttributeDefinitions": attribute_definitions(table),
         "GlobalSecondaryIndexUpdates": [{"Create": index_action(table, index)}],
     }
 
@@ -73,23 +73,23 @@ def index_action(table: Table, index: Index) -> "CreateGlobalSecondaryIndexActio
         "Projection": {"ProjectionType": index.projection.value},
     }
     if table.units:
-        action["ProvisionedThroughput"] = throughput(index.units)
+        action["ProvisionedThroughput"] = provisioned_throughput(index.units)
     return action
 
 
-def attributes(table: Table) -> "list[AttributeDefinitionTypeDef]":
+def attribute_definitions(table: Table) -> "list[AttributeDefinitionTypeDef]":
     return [
         {"AttributeName": name, "AttributeType": kind.value} for name, kind in table.key_attributes.items()
     ]
 
 
-def key_schema(keys: tuple[Key, ...]) -> "list[KeySchemaElementTypeDef]":
+def key_schema(keys: tuple[KeyAttribute, ...]) -> "list[KeySchemaElementTypeDef]":
     schema: list[KeySchemaElementTypeDef] = [{"AttributeName": keys[0].name, "KeyType": "HASH"}]
     schema += [{"AttributeName": key.name, "KeyType": "RANGE"} for key in keys[1:]]
     return schema
 
 
-def throughput(units: Units) -> "ProvisionedThroughputTypeDef":
+def provisioned_throughput(units: CapacityUnits) -> "ProvisionedThroughputTypeDef":
     return {"ReadCapacityUnits": units.read, "WriteCapacityUnits": units.write}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tidings.tables.model import Key, KeyType, StreamView, TableClass, Units
+from tidings.tables.model import CapacityUnits, KeyAttribute, KeyType, StreamView, TableClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenIndex:
+class ObservedIndex:
     name: str
-    keys: tuple[Key, ...]
+    keys: tuple[KeyAttribute, ...]
     projection: str
-    units: Units
+    units: CapacityUnits
     is_active: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedTable:
     """What stands there now. `ttl`, `has_pitr` and `tags` come from calls of their own."""
 
     name: str
     arn: str
-    keys: tuple[Key, ...]
+    keys: tuple[KeyAttribute, ...]
     status: str
-    units: Units | None
+    units: CapacityUnits | None
     stream: StreamView | None
     table_class: TableClass
     is_deletion_protected: bool
-    indexes: Mapping[str, SeenIndex] = field(default_factory=dict)
+    indexes: Mapping[str, ObservedIndex] = field(default_factory=dict)
     size_bytes: int = 0
     item_count: int = 0
     ttl: str | None = None
@@ -57,17 +57,17 @@ class Seen:
         return self.status in ("CREATING", "DELETING")
 
     @property
-    def is_settled(self) -> bool:
+    def is_stable(self) -> bool:
         return self.is_active and all(index.is_active for index in self.indexes.values())
 
 
-def read_table(answer: "TableDescriptionTypeDef") -> Seen:
+def read_table(answer: "TableDescriptionTypeDef") -> ObservedTable:
     types = {
         attribute["AttributeName"]: KeyType(attribute["AttributeType"])
         for attribute in answer.get("AttributeDefinitions", [])
     }
     indexes = (_read_index(index, types) for index in answer.get("GlobalSecondaryIndexes", []))
-    return Seen(
+    return ObservedTable(
         name=answer["TableName"],
         arn=answer["TableArn"],
         keys=_read_keys(answer["KeySchema"], types),
@@ -100,21 +100,25 @@ def _read_replicas(answer: "TableDescriptionTypeDef") -> tuple[str, ...]:
     return tuple(sorted(names - {here, ""}))
 
 
-def _read_keys(schema: "Iterable[KeySchemaElementTypeDef]", types: Mapping[str, KeyType]) -> tuple[Key, ...]:
+def _read_keys(
+    schema: "Iterable[KeySchemaElementTypeDef]", types: Mapping[str, KeyType]
+) -> tuple[KeyAttribute, ...]:
     in_order = sorted(schema, key=lambda element: element["KeyType"] != "HASH")
-    return tuple(Key(element["AttributeName"], types[element["AttributeName"]]) for element in in_order)
+    return tuple(
+        KeyAttribute(element["AttributeName"], types[element["AttributeName"]]) for element in in_order
+    )
 
 
-def _read_capacity(answer: "TableDescriptionTypeDef") -> Units | None:
+def _read_capacity(answer: "TableDescriptionTypeDef") -> CapacityUnits | None:
     """A table that was always provisioned has no billing mode to tell."""
     if answer.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
         return None
     return _read_units(answer.get("ProvisionedThroughput", {}))
 
 
-def _read_units(throughput: Mapping[str, object]) -> Units:
+def _read_units(throughput: Mapping[str, object]) -> CapacityUnits:
     read, write = throughput.get("ReadCapacityUnits", 0), throughput.get("WriteCapacityUnits", 0)
-    return Units(int(str(read)), int(str(write)))
+    return CapacityUnits(int(str(read)), int(str(write)))
 
 
 def _read_stream(answer: "TableDescriptionTypeDef") -> StreamView | None:
@@ -122,10 +126,12 @@ def _read_stream(answer: "TableDescriptionTypeDef") -> StreamView | None:
     return StreamView(str(stream.get("StreamViewType"))) if stream["StreamEnabled"] else None
 
 
-def _read_index(answer: "GlobalSecondaryIndexDescriptionTypeDef", types: Mapping[str, KeyType]) -> SeenIndex:
+def _read_index(
+    answer: "GlobalSecondaryIndexDescriptionTypeDef", types: Mapping[str, KeyType]
+) -> ObservedIndex:
     projection = answer.get("Projection", {})
     included = ", ".join(sorted(projection.get("NonKeyAttributes", [])))
-    return SeenIndex(
+    return ObservedIndex(
         name=answer["IndexName"],
         keys=_read_keys(answer["KeySchema"], types),
         projection=f"{projection.get('ProjectionType', '')}{f' ({included})' if included else ''}",

@@ -12,11 +12,11 @@ from functools import partial
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.kernel.sharing import Shared
-from tidings.tenants.making import KeyMaker, Opened
+from tidings.kernel.sharing import SingleFlight
+from tidings.tenants.making import KeyFactory, OpenedKeys
 from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, WrappedKey
-from tidings.tenants.ports import KeyStore, Kms, NotUnwrappedError
-from tidings.tenants.sealing import TenantKeys
+from tidings.tenants.ports import KeyStore, Kms, UnwrapError
+from tidings.tenants.sealing import ContentKeys
 
 _log = logging.getLogger(__name__)
 
@@ -25,38 +25,38 @@ RETRY_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class KeyPolicy:
     """`refresh_s` is how long a key that another process made may go unnoticed."""
 
     is_encrypting: bool = True
     rotate_after_s: float = 90 * 86_400.0
     refresh_s: float = 300.0
-    tenants_kept: int = 10_000
+    max_cached_tenants: int = 10_000
 
 
 @dataclass(slots=True)
-class _Held:
-    opened: Opened
-    keys: TenantKeys
+class _CachedKeys:
+    opened: OpenedKeys
+    keys: ContentKeys
     fresh_until: float
 
 
 class KeyRing:
     """Belongs to the event loop that it is used in."""
 
-    def __init__(self, store: KeyStore, kms: Kms, clock: Clock, policy: Policy) -> None:
-        self._maker = KeyMaker(store, kms, clock, policy.rotate_after_s)
+    def __init__(self, store: KeyStore, kms: Kms, clock: Clock, policy: KeyPolicy) -> None:
+        self._maker = KeyFactory(store, kms, clock, policy.rotate_after_s)
         self._clock = clock
         self._policy = policy
-        self._held: OrderedDict[TenantId, _Held] = OrderedDict()
-        self._loads: Shared[TenantId, _Held] = Shared()
-        self._unwraps: Shared[tuple[TenantId, WrappedKey], bytes | None] = Shared()
+        self._cache: OrderedDict[TenantId, _CachedKeys] = OrderedDict()
+        self._loads: SingleFlight[TenantId, _CachedKeys] = SingleFlight()
+        self._unwraps: SingleFlight[tuple[TenantId, WrappedKey], bytes | None] = SingleFlight()
 
-    async def of(self, tenant: TenantId, /) -> TenantKeys:
+    async def of(self, tenant: TenantId, /) -> ContentKeys:
         """Keys to seal with. Makes them for a tenant that has none."""
         return (await self._fresh(tenant)).keys
 
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> TenantKeys:
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
         """Keys to open these contents with. One that is not known here is looked for, once."""
         held = await self._fresh(tenant)
         if versions := held.keys.lacks(contents):
@@ -72,17 +72,17 @@ class KeyRing:
         """
         await self._fresh(tenant)
         made = await self._maker.make_next(tenant)
-        if held := self._held.get(tenant):
+        if held := self._cache.get(tenant):
             await self._know(tenant, held, {made})
         return made.version
 
-    async def _fresh(self, tenant: TenantId) -> _Held:
-        held = self._held.get(tenant)
+    async def _fresh(self, tenant: TenantId) -> _CachedKeys:
+        held = self._cache.get(tenant)
         if held is not None and self._clock.monotonic() < held.fresh_until:
-            self._held.move_to_end(tenant)
+            self._cache.move_to_end(tenant)
             return held
         try:
-            return await self._look(tenant)
+            return await self._refresh(tenant)
         except TidingsError:
             if held is None:
                 raise
@@ -90,18 +90,18 @@ class KeyRing:
             held.fresh_until = self._clock.monotonic() + RETRY_S
             return held
 
-    async def _know(self, tenant: TenantId, held: _Held, names: set[KeyName]) -> _Held:
+    async def _know(self, tenant: TenantId, held: _CachedKeys, names: set[KeyName]) -> _CachedKeys:
         """Looks for keys that another process made. The race: a look that is under way may have come too early.
 
         So whoever still misses one after it looks again; that look is later than the key.
         """
         if not names <= held.opened.rows.keys() and tenant in self._loads:
-            held = await self._look(tenant)
+            held = await self._refresh(tenant)
         if not names <= held.opened.rows.keys():
-            held = await self._look(tenant)
+            held = await self._refresh(tenant)
         return held
 
-    async def _unwrap_older(self, tenant: TenantId, held: _Held, names: set[KeyName]) -> None:
+    async def _unwrap_older(self, tenant: TenantId, held: _CachedKeys, names: set[KeyName]) -> None:
         """Older keys are unwrapped when something that they sealed is read, not before."""
         for name in names & held.opened.rows.keys():
             if name in held.opened.secrets or name.version not in held.keys.versions:
@@ -118,30 +118,30 @@ class KeyRing:
         """One that does not unwrap makes unreadable what it sealed, and nothing else."""
         try:
             return await self._maker.unwrap(tenant, row)
-        except NotUnwrappedError as error:
+        except UnwrapError as error:
             _log.warning("what %s of %s sealed can't be read: %s", row.name, tenant, error)
             return None
 
-    async def _look(self, tenant: TenantId) -> _Held:
+    async def _refresh(self, tenant: TenantId) -> _CachedKeys:
         return await self._loads(tenant, partial(self._load, tenant))
 
-    async def _load(self, tenant: TenantId) -> _Held:
+    async def _load(self, tenant: TenantId) -> _CachedKeys:
         looked_at = self._clock.monotonic()
-        held = self._held.get(tenant)
+        held = self._cache.get(tenant)
         try:
-            opened = await self._maker.open(tenant, held.opened if held else Opened({}, {}))
+            opened = await self._maker.open(tenant, held.opened if held else OpenedKeys({}, {}))
         except TidingsError as error:
             _log.warning("the keys of %s can't be loaded: %s", tenant, error)
             raise
-        held = _Held(opened, self._keys(tenant, opened), looked_at + self._policy.refresh_s)
-        self._held[tenant] = held
-        self._held.move_to_end(tenant)
-        if len(self._held) > self._policy.tenants_kept:
-            self._held.popitem(last=False)
+        held = _CachedKeys(opened, self._keys(tenant, opened), looked_at + self._policy.refresh_s)
+        self._cache[tenant] = held
+        self._cache.move_to_end(tenant)
+        if len(self._cache) > self._policy.max_cached_tenants:
+            self._cache.popitem(last=False)
         return held
 
-    def _keys(self, tenant: TenantId, opened: Opened) -> TenantKeys:
-        return TenantKeys(
+    def _keys(self, tenant: TenantId, opened: OpenedKeys) -> ContentKeys:
+        return ContentKeys(
             tenant,
             fingerprint_key=opened.secrets[FINGERPRINT],
             content_keys={

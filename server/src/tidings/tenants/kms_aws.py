@@ -11,18 +11,18 @@ import msgspec
 from msgspec import Struct
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.channel import Channel, Dialect, Limits
-from tidings.platform.dynamo.credentials import Keys, NoCredentialsError
+from tidings.platform.dynamo.channel import CallLimits, ServiceProfile, Transport
+from tidings.platform.dynamo.credentials import AwsKeys, NoCredentialsError
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.ledger import Row
-from tidings.platform.dynamo.opening import make_channel
+from tidings.platform.dynamo.ledger import PatternCounters
+from tidings.platform.dynamo.opening import make_transport
 from tidings.platform.dynamo.pool import PoolLimits
-from tidings.platform.dynamo.verbs import Verb
-from tidings.tenants.model import Generated
-from tidings.tenants.ports import NotUnwrappedError
+from tidings.platform.dynamo.verbs import OperationSpec
+from tidings.tenants.model import GeneratedKey
+from tidings.tenants.ports import UnwrapError
 
-DIALECT = Dialect("kms", "application/x-amz-json-1.1")
-LIMITS = Limits(call_timeout_s=5.0, try_timeout_s=2.0, pool=PoolLimits(max_connections=16))
+DIALECT = ServiceProfile("kms", "application/x-amz-json-1.1")
+LIMITS = CallLimits(call_timeout_s=5.0, try_timeout_s=2.0, pool=PoolLimits(max_connections=16))
 _SERVICE = "kms"
 _KEY_SPEC = "AES_256"
 _WRONG_KEY = "IncorrectKeyException"
@@ -58,13 +58,13 @@ class _DecryptReply(Struct):
     Plaintext: bytes
 
 
-_write = msgspec.json.Encoder().encode
+_encode_body = msgspec.json.Encoder().encode
 _read_wrap: Callable[[bytes], _WrapReply] = msgspec.json.Decoder(_WrapReply).decode
 _read_decrypt: Callable[[bytes], _DecryptReply] = msgspec.json.Decoder(_DecryptReply).decode
 
-GENERATE = Verb("TrentService.GenerateDataKeyWithoutPlaintext", _read_wrap)
-DECRYPT = Verb("TrentService.Decrypt", _read_decrypt)
-RE_ENCRYPT = Verb("TrentService.ReEncrypt", _read_wrap)
+GENERATE = OperationSpec("TrentService.GenerateDataKeyWithoutPlaintext", _read_wrap)
+DECRYPT = OperationSpec("TrentService.Decrypt", _read_decrypt)
+RE_ENCRYPT = OperationSpec("TrentService.ReEncrypt", _read_wrap)
 
 
 class AwsKms:
@@ -74,29 +74,29 @@ class AwsKms:
     seal with, a key that is his own.
     """
 
-    def __init__(self, channel: Channel, key_id: str, former_key_ids: Sequence[str] = ()) -> None:
+    def __init__(self, channel: Transport, key_id: str, former_key_ids: Sequence[str] = ()) -> None:
         self._channel = channel
         self._key_ids = (key_id, *former_key_ids)
-        self._generates = Row("kms.generate", GENERATE.target)
-        self._decrypts = Row("kms.decrypt", DECRYPT.target)
-        self._re_encrypts = Row("kms.re_encrypt", RE_ENCRYPT.target)
+        self._generates = PatternCounters("kms.generate", GENERATE.target)
+        self._decrypts = PatternCounters("kms.decrypt", DECRYPT.target)
+        self._re_encrypts = PatternCounters("kms.re_encrypt", RE_ENCRYPT.target)
 
-    async def generate(self, context: Mapping[str, str], /) -> Generated:
-        body = _write(_Generate(self._key_ids[0], _KEY_SPEC, context))
+    async def generate(self, context: Mapping[str, str], /) -> GeneratedKey:
+        body = _encode_body(_Generate(self._key_ids[0], _KEY_SPEC, context))
         try:
             reply, _ = await self._channel.call(GENERATE, body, self._generates, is_repeatable=True)
         except DynamoError as error:
             _refuse(error)
-        return Generated(reply.CiphertextBlob, reply.KeyId)
+        return GeneratedKey(reply.CiphertextBlob, reply.KeyId)
 
     async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
         for key_id in self._key_ids:
             unwrapped = await self._decrypt(key_id, wrapped, context)
             if unwrapped is not None:
                 return unwrapped
-        raise NotUnwrappedError("it was wrapped by a KMS key that is not set here")
+        raise UnwrapError("it was wrapped by a KMS key that is not set here")
 
-    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
         """Have KMS decrypt with a former key and encrypt with the present one; the data key does not leave it."""
         present, *formers = self._key_ids
         if await self._decrypt(present, wrapped, context) is not None:
@@ -105,23 +105,23 @@ class AwsKms:
             made = await self._re_encrypt(former, present, wrapped, context)
             if made is not None:
                 return made
-        raise NotUnwrappedError("it was wrapped by a KMS key that is not set here")
+        raise UnwrapError("it was wrapped by a KMS key that is not set here")
 
     async def _re_encrypt(
         self, former: str, present: str, wrapped: bytes, context: Mapping[str, str]
-    ) -> Generated | None:
+    ) -> GeneratedKey | None:
         """None: it was wrapped by another key."""
-        body = _write(_ReEncrypt(wrapped, former, context, present, context))
+        body = _encode_body(_ReEncrypt(wrapped, former, context, present, context))
         try:
             reply, _ = await self._channel.call(RE_ENCRYPT, body, self._re_encrypts, is_repeatable=True)
         except DynamoError as error:
             _refuse_unless_wrong_key(error)
             return None
-        return Generated(reply.CiphertextBlob, reply.KeyId)
+        return GeneratedKey(reply.CiphertextBlob, reply.KeyId)
 
     async def _decrypt(self, key_id: str, wrapped: bytes, context: Mapping[str, str]) -> bytes | None:
         """None: it was wrapped by another key."""
-        body = _write(_Decrypt(key_id, wrapped, context))
+        body = _encode_body(_Decrypt(key_id, wrapped, context))
         try:
             reply, _ = await self._channel.call(DECRYPT, body, self._decrypts, is_repeatable=True)
         except DynamoError as error:
@@ -137,12 +137,12 @@ async def open_aws_kms(
     key_id: str,
     former_key_ids: Sequence[str] = (),
     *,
-    keys: Keys | None = None,
-    limits: Limits = LIMITS,
+    keys: AwsKeys | None = None,
+    limits: CallLimits = LIMITS,
 ) -> AsyncIterator[AwsKms]:
     """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds."""
     try:
-        channel = await make_channel(endpoint, _SERVICE, region, keys, limits, dialect=DIALECT)
+        channel = await make_transport(endpoint, _SERVICE, region, keys, limits, dialect=DIALECT)
     except NoCredentialsError as error:
         raise TidingsError(Code.KEYS_UNAVAILABLE, f"AWS KMS can't be asked: {error}") from error
     try:
@@ -155,7 +155,7 @@ def _refuse_unless_wrong_key(error: DynamoError) -> None:
     if error.code == _WRONG_KEY:
         return
     if error.code == _ALTERED:
-        raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from error
+        raise UnwrapError("it was altered, or wrapped for another tenant or key") from error
     _refuse(error)
 
 

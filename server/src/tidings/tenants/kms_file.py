@@ -19,8 +19,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.tenants.model import KEY_BYTES, Generated
-from tidings.tenants.ports import NotUnwrappedError
+from tidings.tenants.model import KEY_BYTES, GeneratedKey
+from tidings.tenants.ports import UnwrapError
 
 _NONCE_BYTES = 12
 _ID_BYTES = 8
@@ -50,16 +50,16 @@ class _Master:
     def has_wrapped(self, wrapped: bytes) -> bool:
         return wrapped[:_ID_BYTES] == self.id
 
-    def wrap(self, key: bytes, context: Mapping[str, str]) -> Generated:
+    def wrap(self, key: bytes, context: Mapping[str, str]) -> GeneratedKey:
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return Generated(self.id + nonce + self.cipher.encrypt(nonce, key, _bytes(context)), self.name)
+        return GeneratedKey(self.id + nonce + self.cipher.encrypt(nonce, key, _bytes(context)), self.name)
 
     def unwrap(self, wrapped: bytes, context: Mapping[str, str]) -> bytes:
         nonce, sealed = wrapped[_ID_BYTES : _ID_BYTES + _NONCE_BYTES], wrapped[_ID_BYTES + _NONCE_BYTES :]
         try:
             return self.cipher.decrypt(nonce, sealed, _bytes(context))
         except (InvalidTag, ValueError):
-            raise NotUnwrappedError("it was altered, or wrapped for another tenant or key") from None
+            raise UnwrapError("it was altered, or wrapped for another tenant or key") from None
 
 
 class FileKms:
@@ -77,7 +77,7 @@ class FileKms:
         self._master: _Master | None = None
         self._former: _Master | None = None
 
-    async def generate(self, context: Mapping[str, str], /) -> Generated:
+    async def generate(self, context: Mapping[str, str], /) -> GeneratedKey:
         master = await self._find(self._read_or_make)
         return master.wrap(secrets.token_bytes(KEY_BYTES), context)
 
@@ -87,7 +87,7 @@ class FileKms:
             master = await self._find_former(wrapped, master)
         return master.unwrap(wrapped, context)
 
-    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
         key, master = await self.unwrap(wrapped, context), await self._find(self._read)
         return None if master.has_wrapped(wrapped) else master.wrap(key, context)
 
@@ -96,7 +96,7 @@ class FileKms:
             self._former = await asyncio.to_thread(self._read_from, self._former_path, "former_key_file")
         if self._former is None or not self._former.has_wrapped(wrapped):
             former = "" if self._former is None else f", nor with {self._former_path}"
-            raise NotUnwrappedError(f"it was not wrapped with {self._path}, which is {master.name}{former}")
+            raise UnwrapError(f"it was not wrapped with {self._path}, which is {master.name}{former}")
         return self._former
 
     async def _find(self, read: Callable[[], _Master]) -> _Master:

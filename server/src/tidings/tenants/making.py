@@ -7,14 +7,14 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.tenants.model import FINGERPRINT, FIRST_CONTENT, KEY_BYTES, KeyKind, KeyName, WrappedKey
-from tidings.tenants.ports import KeyStore, Kms, NotUnwrappedError
-from tidings.tenants.rules import context, is_due
+from tidings.tenants.ports import KeyStore, Kms, UnwrapError
+from tidings.tenants.rules import is_due, wrap_context
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedKeys:
     """A tenant's keys as they stand, and unwrapped those that were needed so far."""
 
     rows: dict[KeyName, WrappedKey]
@@ -24,20 +24,20 @@ class Opened:
     def contents(self) -> list[KeyName]:
         return sorted(name for name in self.rows if name.kind is KeyKind.CONTENT)
 
-    def still_good(self, rows: dict[KeyName, WrappedKey]) -> "Opened":
+    def still_good(self, rows: dict[KeyName, WrappedKey]) -> "OpenedKeys":
         """What was unwrapped and stands as it was need not be unwrapped again."""
         secrets = {name: key for name, key in self.secrets.items() if rows.get(name) == self.rows[name]}
-        return Opened(rows, secrets)
+        return OpenedKeys(rows, secrets)
 
 
-class KeyMaker:
+class KeyFactory:
     def __init__(self, store: KeyStore, kms: Kms, clock: Clock, rotate_after_s: float) -> None:
         self._store = store
         self._kms = kms
         self._clock = clock
         self._rotate_after_s = rotate_after_s
 
-    async def open(self, tenant: TenantId, before: Opened) -> Opened:
+    async def open(self, tenant: TenantId, before: OpenedKeys) -> OpenedKeys:
         """The fingerprint key and the newest content key, unwrapped.
 
         The first comes first: a key service that can't unwrap what is there must not wrap what comes, or a wrong
@@ -50,17 +50,17 @@ class KeyMaker:
 
     async def make_next(self, tenant: TenantId) -> KeyName:
         """The next content key, whether one is due or not."""
-        opened = Opened({row.name: row for row in await self._store.list(tenant)}, {})
+        opened = OpenedKeys({row.name: row for row in await self._store.list(tenant)}, {})
         return (await self.make(tenant, _next(opened))).name
 
     async def unwrap(self, tenant: TenantId, key: WrappedKey) -> bytes:
-        """Raises `NotUnwrappedError`."""
-        unwrapped = await self._kms.unwrap(key.wrapped, context(tenant, key.name))
+        """Raises `UnwrapError`."""
+        unwrapped = await self._kms.unwrap(key.wrapped, wrap_context(tenant, key.name))
         if len(unwrapped) != KEY_BYTES:
-            raise NotUnwrappedError(f"it has {len(unwrapped)} bytes")
+            raise UnwrapError(f"it has {len(unwrapped)} bytes")
         return unwrapped
 
-    async def _have_fingerprint(self, tenant: TenantId, opened: Opened) -> None:
+    async def _have_fingerprint(self, tenant: TenantId, opened: OpenedKeys) -> None:
         if FINGERPRINT not in opened.rows:
             if opened.contents:
                 raise _unavailable(
@@ -70,14 +70,14 @@ class KeyMaker:
             opened.rows[FINGERPRINT] = await self.make(tenant, FINGERPRINT)
         await self._have_unwrapped(tenant, opened, FINGERPRINT)
 
-    async def _have_content(self, tenant: TenantId, opened: Opened) -> None:
+    async def _have_content(self, tenant: TenantId, opened: OpenedKeys) -> None:
         if not opened.contents:
             opened.rows[FIRST_CONTENT] = await self.make(tenant, FIRST_CONTENT)
         elif is_due(opened.rows[opened.contents[-1]], self._clock.now_ms(), self._rotate_after_s):
             await self._replace(tenant, opened)
         await self._have_unwrapped(tenant, opened, opened.contents[-1])
 
-    async def _replace(self, tenant: TenantId, opened: Opened) -> None:
+    async def _replace(self, tenant: TenantId, opened: OpenedKeys) -> None:
         """A key that is past its time still seals: better than not to send while the key service is away."""
         name = _next(opened)
         try:
@@ -87,17 +87,17 @@ class KeyMaker:
 
     async def make(self, tenant: TenantId, name: KeyName) -> WrappedKey:
         """The race: two processes make it. One's stands, and both go on with that."""
-        generated = await self._kms.generate(context(tenant, name))
+        generated = await self._kms.generate(wrap_context(tenant, name))
         made = WrappedKey(name, generated.wrapped, generated.wrapped_by, self._clock.now_ms())
         return await self._store.add(tenant, made)
 
-    async def _have_unwrapped(self, tenant: TenantId, opened: Opened, name: KeyName) -> None:
+    async def _have_unwrapped(self, tenant: TenantId, opened: OpenedKeys, name: KeyName) -> None:
         if name in opened.secrets:
             return
         row = opened.rows[name]
         try:
             opened.secrets[name] = await self.unwrap(tenant, row)
-        except NotUnwrappedError as error:
+        except UnwrapError as error:
             raise self.unusable(tenant, row, str(error)) from error
 
     @staticmethod
@@ -111,7 +111,7 @@ class KeyMaker:
         )
 
 
-def _next(opened: Opened) -> KeyName:
+def _next(opened: OpenedKeys) -> KeyName:
     contents = opened.contents
     return KeyName(KeyKind.CONTENT, contents[-1].version + 1) if contents else FIRST_CONTENT
 

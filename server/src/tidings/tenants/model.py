@@ -55,7 +55,7 @@ class WrappedKey:
     created_at_ms: int
 
 
-class Generated(NamedTuple):
+class GeneratedKey(NamedTuple):
     """A new data key that nobody has seen yet. To use it, unwrap it: so a key in use is one that unwraps."""
 
     wrapped: bytes
@@ -92,7 +92,7 @@ class TokenSettings(Struct, frozen=True, kw_only=True):
     typ: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
 
 
-class Rate(Struct, frozen=True, kw_only=True):
+class RateLimit(Struct, frozen=True, kw_only=True):
     """A token bucket: `per_s` in the long run, `burst` at once."""
 
     per_s: Annotated[float, Meta(gt=0, le=1_000_000)]
@@ -102,12 +102,12 @@ class Rate(Struct, frozen=True, kw_only=True):
 class RateOverrides(Struct, frozen=True, kw_only=True):
     """None: as the installation has it. `user`, `address` and `chat` are for each of them."""
 
-    tenant: Rate | None = None
-    user: Rate | None = None
-    address: Rate | None = None
-    chat: Rate | None = None
+    tenant: RateLimit | None = None
+    user: RateLimit | None = None
+    address: RateLimit | None = None
+    chat: RateLimit | None = None
     """Chats that a user creates."""
-    code: Rate | None = None
+    code: RateLimit | None = None
     """One-time codes sent by SMS, of the whole tenant."""
 
 

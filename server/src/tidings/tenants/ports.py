@@ -4,28 +4,28 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import Generated, Tenant, TenantSettings, WrappedKey
+from tidings.tenants.model import GeneratedKey, Tenant, TenantSettings, WrappedKey
 
 
-class NotUnwrappedError(Exception):
+class UnwrapError(Exception):
     """The key service answered, and the answer is that this will never unwrap: altered, or wrapped for another."""
 
 
 class Kms(Protocol):
     """A key service. Every method raises `keys_unavailable` while it does not answer or does not let us in."""
 
-    async def generate(self, context: Mapping[str, str], /) -> Generated:
+    async def generate(self, context: Mapping[str, str], /) -> GeneratedKey:
         """A new key of 32 random bytes. It unwraps with the same context only."""
         ...
 
     async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
-        """Raises `NotUnwrappedError`. Trusts the keys it was set up with alone, whatever the table says."""
+        """Raises `UnwrapError`. Trusts the keys it was set up with alone, whatever the table says."""
         ...
 
-    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> Generated | None:
+    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
         """Wrap the same data key with the present master key. None: it is wrapped with that one already.
 
-        Raises `NotUnwrappedError`.
+        Raises `UnwrapError`.
         """
         ...
 

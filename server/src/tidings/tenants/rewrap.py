@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from tidings.kernel.ids import TenantId
 from tidings.tenants.model import WrappedKey
-from tidings.tenants.ports import KeyStore, Kms, NotUnwrappedError
-from tidings.tenants.rules import context
+from tidings.tenants.ports import KeyStore, Kms, UnwrapError
+from tidings.tenants.rules import wrap_context
 
 
 @dataclass(slots=True)
-class Rewrapped:
+class RewrapResult:
     """Counts of keys. `failed` says which key of which tenant is as it was, and why."""
 
     rewrapped: int = 0
@@ -19,7 +19,7 @@ class Rewrapped:
     failed: list[str] = field(default_factory=list)
 
 
-class Rewrap:
+class KeyRewrapper:
     """Change how data keys are wrapped, and never the keys: what they sealed stays readable at any moment.
 
     Every row is replaced by itself, on condition that it is what was read. So the work can be interrupted, repeated
@@ -30,14 +30,14 @@ class Rewrap:
         self._store = store
         self._kms = kms
 
-    async def __call__(self, tenants: Iterable[TenantId]) -> Rewrapped:
+    async def __call__(self, tenants: Iterable[TenantId]) -> RewrapResult:
         """Raises `keys_unavailable`; a repeat continues. A key that does not unwrap does not hold up the others."""
-        done = Rewrapped()
+        done = RewrapResult()
         for tenant in tenants:
             for row in await self._store.list(tenant):
                 try:
                     is_rewrapped = await self._rewrap(tenant, row)
-                except NotUnwrappedError as error:
+                except UnwrapError as error:
                     done.failed.append(f"{tenant} {row.name}: {error}")
                 else:
                     done.rewrapped += is_rewrapped
@@ -46,12 +46,12 @@ class Rewrap:
 
     async def _rewrap(self, tenant: TenantId, row: WrappedKey) -> bool:
         """Return whether this call rewrapped the key, rather than an earlier one or another operator."""
-        wanted = context(tenant, row.name)
+        wanted = wrap_context(tenant, row.name)
         made = await self._kms.rewrap(row.wrapped, wanted)
         if made is None:
             return False
         # the old form is overwritten below: nothing else could open what this key sealed
         if await self._kms.unwrap(made.wrapped, wanted) != await self._kms.unwrap(row.wrapped, wanted):
-            raise NotUnwrappedError("the key service returned another key than it was given")
+            raise UnwrapError("the key service returned another key than it was given")
         new = replace(row, wrapped=made.wrapped, wrapped_by=made.wrapped_by)
         return await self._store.replace(tenant, row, new)

@@ -12,13 +12,13 @@ from tidings.tenants.model import SETTINGS_FORM, KeyName, Purpose, TenantSetting
 _TENANT_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
-def place(purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
+def seal_location(purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
     """Two different places never spell the same, and none is the beginning of another: names carry their length."""
     tenant, name = chat
     return f"{purpose}{len(tenant)}:{tenant}{len(name)}:{name}{sequence};".encode()
 
 
-def context(tenant: TenantId, name: KeyName) -> Mapping[str, str]:
+def wrap_context(tenant: TenantId, name: KeyName) -> Mapping[str, str]:
     """What a data key is wrapped for: in another tenant's row, or under another name, it does not unwrap."""
     return {"tenant": tenant, "key": str(name), "purpose": name.kind.value}
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId
 from tidings.tenants.model import CONTENT, PREVIEW, Purpose
-from tidings.tenants.rules import place
+from tidings.tenants.rules import seal_location
 
 CLEAR: Final = b"\x00"
 SEALED: Final = b"\x01"
@@ -33,7 +33,7 @@ _TAG_BYTES = 16
 OVERHEAD_BYTES: Final = _SEALED_FROM + _TAG_BYTES
 
 
-class NotOpenedError(Exception):
+class DecryptionError(Exception):
     """It was altered, or belongs elsewhere, or another key sealed it; which of them can't be told."""
 
 
@@ -63,18 +63,18 @@ class ContentKey:
             return self._unseal(where, content)
         if content[:1] == CLEAR:
             return self._check(where, content)
-        raise NotOpenedError
+        raise DecryptionError
 
     def _unseal(self, where: bytes, content: bytes) -> bytes:
         try:
             return self._cipher(where).decrypt(content[_NONCE], content[_SEALED_FROM:], where)
         except (InvalidTag, ValueError):
-            raise NotOpenedError from None
+            raise DecryptionError from None
 
     def _check(self, where: bytes, content: bytes) -> bytes:
         body = content[_CLEAR_FROM:]
         if not hmac.compare_digest(self._digest(self._clear_head + where + body)[:_TAG_BYTES], content[_TAG]):
-            raise NotOpenedError
+            raise DecryptionError
         return body
 
     def _cipher(self, where: bytes) -> AESGCM:
@@ -86,7 +86,7 @@ class ContentKey:
         return mac.finalize()
 
 
-class TenantKeys:
+class ContentKeys:
     """The keys of one tenant that are at hand. The newest of its `versions` seals; older ones are added when needed."""
 
     def __init__(
@@ -138,27 +138,27 @@ class TenantKeys:
     def _own_place(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
         if chat.tenant != self.tenant:
             raise ValueError(f"the keys of {self.tenant} are not for {chat.tenant}")
-        return place(purpose, chat, sequence)
+        return seal_location(purpose, chat, sequence)
 
     def _open(self, purpose: Purpose, chat: ChatKey, sequence: int, content: bytes) -> bytes:
         key = self._keys.get(content[_VERSION])
         if key is None:
             raise self._without_key(chat, sequence, content[_VERSION])
         try:
-            return key.open(place(purpose, chat, sequence), content)
-        except NotOpenedError:
-            raise unreadable(chat, sequence, "It does not open with its key at its place.") from None
+            return key.open(seal_location(purpose, chat, sequence), content)
+        except DecryptionError:
+            raise decryption_failed(chat, sequence, "It does not open with its key at its place.") from None
 
     def _without_key(self, chat: ChatKey, sequence: int, version: bytes) -> TidingsError:
         if int.from_bytes(version) in self.versions:
             # who reads says what he reads when he asks for keys: a mistake in the program, not in the data
             return TidingsError(Code.KEYS_UNAVAILABLE, "The key of this content was not asked for.")
-        return unreadable(chat, sequence, "Its key is not there, or does not unwrap.")
+        return decryption_failed(chat, sequence, "Its key is not there, or does not unwrap.")
 
 
-def unreadable(chat: ChatKey, sequence: int, why: str) -> TidingsError:
+def decryption_failed(chat: ChatKey, sequence: int, why: str) -> TidingsError:
     return TidingsError(
-        Code.CONTENT_UNREADABLE,
+        Code.DECRYPTION_FAILED,
         f"The content of message {sequence} can't be read. {why}",
         hint="It was altered or moved in the table, or its key is gone. Other messages are not affected.",
         details={"tenant": chat.tenant, "chat": chat.chat, "sequence": sequence},

@@ -1,38 +1,38 @@
 """What tenants have set: read through a cache by everything that serves requests, changed by operators.
 
-A change is seen within `Keep.fresh_s`, and so is a new tenant by who had asked for it before.
+A change is seen within `CachePolicy.fresh_s`, and so is a new tenant by who had asked for it before.
 """
 
 from collections.abc import Callable, Sequence
 
-from tidings.kernel.caching import Cache, Keep
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.kernel.security import SecurityEventKind, record
-from tidings.kernel.tries import on_what_is_there
+from tidings.kernel.security import SecurityEventKind, record_security_event
+from tidings.kernel.tries import retry_on_conflict
 from tidings.tenants.model import Tenant, TenantSettings
 from tidings.tenants.ports import TenantStore
 from tidings.tenants.rules import check_settings, check_tenant_id, is_tenant_id
 
-LISTED_AT_ONCE = 500
-KEEP = Keep(fresh_s=30.0, outage_s=600.0)
+LIST_PAGE = 500
+CACHE_POLICY = CachePolicy(fresh_s=30.0, outage_s=600.0)
 
-type Change = Callable[[TenantSettings], TenantSettings]
+type SettingsChange = Callable[[TenantSettings], TenantSettings]
 
 
 class TenantReader:
     """Belongs to the event loop that it is used in."""
 
-    def __init__(self, store: TenantStore, clock: Clock, keep: Keep = KEEP) -> None:
-        self._cache: Cache[TenantId, Tenant] = Cache(store.read, clock, keep)
+    def __init__(self, store: TenantStore, clock: Clock, policy: CachePolicy = CACHE_POLICY) -> None:
+        self._cache: Cache[TenantId, Tenant] = Cache(store.read, clock, policy)
 
     async def find(self, tenant: TenantId, /) -> Tenant | None:
         """None: there is none of this id. What can't be an id costs no read."""
         return await self._cache.get(tenant) if is_tenant_id(tenant) else None
 
 
-class Tenants:
+class TenantService:
     """For operators: reads what stands, not what is kept."""
 
     def __init__(self, store: TenantStore, clock: Clock) -> None:
@@ -49,7 +49,7 @@ class Tenants:
                 f"There is a tenant {name} already.",
                 hint="`tidings tenant show` shows it; `tidings tenant set` changes it.",
             )
-        record(SecurityEventKind.TENANT_CREATED, tenant=name)
+        record_security_event(SecurityEventKind.TENANT_CREATED, tenant=name)
         return Tenant(id=name, settings=settings, version=1, created_at_ms=now, updated_at_ms=now)
 
     async def read(self, tenant: str) -> Tenant:
@@ -65,11 +65,11 @@ class Tenants:
     async def list(self) -> Sequence[TenantId]:
         """List the ids of all tenants."""
         found: list[TenantId] = []
-        while page := await self._store.list(found[-1] if found else None, LISTED_AT_ONCE):
+        while page := await self._store.list(found[-1] if found else None, LIST_PAGE):
             found.extend(page)
         return found
 
-    async def change(self, tenant: str, change: Change) -> Tenant:
+    async def change(self, tenant: str, change: SettingsChange) -> Tenant:
         """Again on what is there, if somebody else changes it at the same moment: no change is lost."""
 
         async def step() -> Tenant:
@@ -77,8 +77,10 @@ class Tenants:
             settings = check_settings(change(found.settings))
             now = self._clock.now_ms()
             if not await self._store.update(found.id, settings, found.version, now):
-                raise TidingsError(Code.CHANGED_MEANWHILE, "Somebody else changed the settings just now.")
-            record(SecurityEventKind.TENANT_CHANGED, tenant=found.id, subject=f"version {found.version + 1}")
+                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the settings just now.")
+            record_security_event(
+                SecurityEventKind.TENANT_CHANGED, tenant=found.id, subject=f"version {found.version + 1}"
+            )
             return Tenant(
                 id=found.id,
                 settings=settings,
@@ -87,4 +89,4 @@ class Tenants:
                 updated_at_ms=now,
             )
 
-        return await on_what_is_there(step)
+        return await retry_on_conflict(step)

@@ -4,24 +4,24 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.kernel.caching import Cache, Keep
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.kernel.sharing import Shared
-from tidings.tenants.making import KeyMaker
+from tidings.kernel.sharing import SingleFlight
+from tidings.tenants.making import KeyFactory
 from tidings.tenants.model import KeyKind, KeyName, WrappedKey
-from tidings.tenants.ports import KeyStore, Kms, NotUnwrappedError
+from tidings.tenants.ports import KeyStore, Kms, UnwrapError
 from tidings.tenants.rules import is_due
 
 _log = logging.getLogger(__name__)
 
 _SLACK_S = 60.0
 """For clocks that differ, and for a look that takes its time."""
-_LOOK_AGAIN_S = 1.0
+_RECHECK_S = 1.0
 """A tenant without a key is looked at again after this, because its first login may be a moment ago."""
 
-type Rows = Mapping[int, WrappedKey]
+type WrappedKeys = Mapping[int, WrappedKey]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,32 +31,32 @@ class SigningPolicy:
     token_life_s: float
     rotate_after_s: float = 90 * 86_400.0
     refresh_s: float = 300.0
-    tenants_kept: int = 10_000
+    max_cached_tenants: int = 10_000
 
     @property
     def announced_s(self) -> float:
         return self.refresh_s + _SLACK_S
 
 
-class SigningRing:
+class SigningKeyRing:
     """Belongs to the event loop that it is used in."""
 
     def __init__(self, store: KeyStore, kms: Kms, clock: Clock, policy: SigningPolicy) -> None:
         self._store = store
         self._clock = clock
         self._policy = policy
-        self._maker = KeyMaker(store, kms, clock, policy.rotate_after_s)
-        kept, count = policy.refresh_s, policy.tenants_kept
-        keep = Keep(fresh_s=kept, outage_s=policy.token_life_s, count=count, absent_count=count)
-        self._rows: Cache[TenantId, Rows] = Cache(self._load, clock, keep)
-        self._new: Cache[TenantId, Rows] = Cache(self._list, clock, Keep(fresh_s=_LOOK_AGAIN_S))
-        self._makes: Shared[tuple[TenantId, int], WrappedKey] = Shared()
+        self._maker = KeyFactory(store, kms, clock, policy.rotate_after_s)
+        kept, count = policy.refresh_s, policy.max_cached_tenants
+        keep = CachePolicy(fresh_s=kept, outage_s=policy.token_life_s, count=count, absent_count=count)
+        self._rows: Cache[TenantId, WrappedKeys] = Cache(self._load, clock, keep)
+        self._new: Cache[TenantId, WrappedKeys] = Cache(self._list, clock, CachePolicy(fresh_s=_RECHECK_S))
+        self._makes: SingleFlight[tuple[TenantId, int], WrappedKey] = SingleFlight()
         # by the row itself: one that was changed in the table is unwrapped anew
         self._secrets: Cache[tuple[TenantId, WrappedKey], bytes] = Cache(
-            self._unwrap, clock, Keep(fresh_s=policy.rotate_after_s, count=4 * count)
+            self._unwrap, clock, CachePolicy(fresh_s=policy.rotate_after_s, count=4 * count)
         )
 
-    async def to_sign(self, tenant: TenantId, /) -> tuple[int, bytes]:
+    async def signing_key(self, tenant: TenantId, /) -> tuple[int, bytes]:
         """Makes the first one for a tenant that has none. Raises `keys_unavailable`."""
         rows = await self._rows_of(tenant) or await self._make(tenant, 1)
         version = signing_version(rows, self._clock.now_ms(), self._policy.announced_s)
@@ -82,13 +82,13 @@ class SigningRing:
         await self._make(tenant, version)
         return version
 
-    async def _rows_of(self, tenant: TenantId) -> Rows | None:
+    async def _rows_of(self, tenant: TenantId) -> WrappedKeys | None:
         rows = await self._rows.get(tenant)
         if rows is None and (rows := await self._new.get(tenant)) is not None:
-            self._rows.forget(tenant)
+            self._rows.evict(tenant)
         return rows
 
-    async def _load(self, tenant: TenantId) -> Rows | None:
+    async def _load(self, tenant: TenantId) -> WrappedKeys | None:
         """A key that is past its time still signs: better than to let nobody in while the key service is away."""
         rows = await self._list(tenant)
         if rows and is_due(rows[max(rows)], self._clock.now_ms(), self._policy.rotate_after_s):
@@ -99,16 +99,16 @@ class SigningRing:
                 _log.warning("%s of %s is due and can't be made: %s", name, tenant, error)
         return rows
 
-    async def _make(self, tenant: TenantId, version: int) -> Rows:
+    async def _make(self, tenant: TenantId, version: int) -> WrappedKeys:
         """The race: two make it. One's stands, and both go on with that."""
         await self._makes(
             (tenant, version), lambda: self._maker.make(tenant, KeyName(KeyKind.ACCESS, version))
         )
-        self._rows.forget(tenant)
-        self._new.forget(tenant)
+        self._rows.evict(tenant)
+        self._new.evict(tenant)
         return await self._list(tenant) or {}
 
-    async def _list(self, tenant: TenantId) -> Rows | None:
+    async def _list(self, tenant: TenantId) -> WrappedKeys | None:
         rows = await self._store.list(tenant)
         found = {row.name.version: row for row in rows if row.name.kind is KeyKind.ACCESS}
         return found or None
@@ -117,7 +117,7 @@ class SigningRing:
         tenant, row = key
         try:
             return await self._maker.unwrap(tenant, row)
-        except NotUnwrappedError as error:
+        except UnwrapError as error:
             _log.warning("what %s of %s signed can't be verified: %s", row.name, tenant, error)
             return None
 

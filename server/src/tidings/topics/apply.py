@@ -9,31 +9,31 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Pace, Step, Verdict
-from tidings.topics.diff import Change, Plan, TopicPlan, plan_topic
-from tidings.topics.model import Wanted
-from tidings.topics.seen import Seen
+from tidings.kernel.reconcile import ChangeKind, PollPolicy, ProgressEvent
+from tidings.topics.diff import TopicChange, TopicPlan, TopicsPlan, plan_topic
+from tidings.topics.model import DesiredTopic
+from tidings.topics.seen import ObservedTopic
 
-PACE = Pace(timeout_s=120, effect_s=120, longest_pause_s=2)
+PACE = PollPolicy(timeout_s=120, effect_s=120, longest_pause_s=2)
 
 
-class Cluster(Protocol):
+class TopicsApi(Protocol):
     """The topics of one installation."""
 
-    def look(self, name: str) -> Seen | None:
+    def describe(self, name: str) -> ObservedTopic | None:
         """The topic as it stands now, or None. May be seconds behind."""
 
-    def create(self, want: Wanted) -> None:
+    def create(self, want: DesiredTopic) -> None:
         """Ask for the topic; returns before it stands. One that is there by now is no error."""
 
-    def change(self, want: Wanted, change: Change) -> None:
+    def change(self, want: DesiredTopic, change: TopicChange) -> None:
         """Ask for one change; returns before every broker knows of it."""
 
-    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+    def is_known_everywhere(self, wants: Iterable[DesiredTopic]) -> bool:
         """Whether each broker by itself tells of the topics and all their partitions."""
 
 
-def refuse(plan: Plan) -> None:
+def refuse_topic_destruction(plan: TopicsPlan) -> None:
     if not plan.refused:
         return
     raise TidingsError(
@@ -47,23 +47,25 @@ def refuse(plan: Plan) -> None:
     )
 
 
-def apply(cluster: Cluster, plan: Plan, tell: Callable[[Step], None], pace: Pace = PACE) -> None:
+def apply_topics(
+    cluster: TopicsApi, plan: TopicsPlan, tell: Callable[[ProgressEvent], None], pace: PollPolicy = PACE
+) -> None:
     """All missing topics are asked for first, so that they are made at the same time."""
-    refuse(plan)
-    missing = list(_with(Verdict.CREATE, plan))
+    refuse_topic_destruction(plan)
+    missing = list(_with(ChangeKind.CREATE, plan))
     for entry in missing:
-        tell(Step(entry.name, "creating"))
+        tell(ProgressEvent(entry.name, "creating"))
         cluster.create(_declared(entry))
-    todo = [*missing, *_with(Verdict.CHANGE, plan)]
+    todo = [*missing, *_with(ChangeKind.CHANGE, plan)]
     for entry in todo:
-        _Topic(cluster, _declared(entry), tell, pace).reconcile()
+        _TopicRun(cluster, _declared(entry), tell, pace).reconcile()
     if todo:
         _await_everywhere(cluster, [_declared(entry) for entry in todo], pace)
 
 
-def _await_everywhere(cluster: Cluster, wants: list[Wanted], pace: Pace) -> None:
+def _await_everywhere(cluster: TopicsApi, wants: list[DesiredTopic], pace: PollPolicy) -> None:
     """A client asks any broker, and one that has not heard yet would say that there is no such topic."""
-    for _ in pace.beats(pace.timeout_s):
+    for _ in pace.attempts(pace.timeout_s):
         if cluster.is_known_everywhere(wants):
             return
     raise TidingsError(
@@ -74,26 +76,26 @@ def _await_everywhere(cluster: Cluster, wants: list[Wanted], pace: Pace) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class _Topic:
-    cluster: Cluster
-    want: Wanted
-    tell: Callable[[Step], None]
-    pace: Pace
+class _TopicRun:
+    cluster: TopicsApi
+    want: DesiredTopic
+    report: Callable[[ProgressEvent], None]
+    poll_policy: PollPolicy
 
     def reconcile(self) -> None:
-        while change := next(iter(self._differences(self._settled())), None):
-            self._say(f"{change.aspect}: {change.before} → {change.after}")
+        while change := next(iter(self._differences(self._wait_until_applied())), None):
+            self._report_step(f"{change.aspect}: {change.before} → {change.after}")
             self.cluster.change(self.want, change)
             self._await_made(change)
-        self._say("done")
+        self._report_step("done")
 
-    def _differences(self, seen: Seen) -> tuple[Change, ...]:
+    def _differences(self, seen: ObservedTopic) -> tuple[TopicChange, ...]:
         # what may be reordered was decided with the plan; a refusal here would come half-way
         return plan_topic(self.want, seen, allow_reorder=True).changes
 
-    def _await_made(self, change: Change) -> None:
-        for _ in self.pace.beats(self.pace.timeout_s):
-            if change not in self._differences(self._settled()):
+    def _await_made(self, change: TopicChange) -> None:
+        for _ in self.poll_policy.attempts(self.poll_policy.timeout_s):
+            if change not in self._differences(self._wait_until_applied()):
                 return
         raise TidingsError(
             Code.TOPICS_FAILED,
@@ -101,28 +103,28 @@ class _Topic:
             hint="The brokers accepted the change and do not show it. Apply again.",
         )
 
-    def _settled(self) -> Seen:
-        for _ in self.pace.beats(self.pace.timeout_s):
-            seen = self.cluster.look(self.want.name)
-            if seen is not None and seen.is_settled:
+    def _wait_until_applied(self) -> ObservedTopic:
+        for _ in self.poll_policy.attempts(self.poll_policy.timeout_s):
+            seen = self.cluster.describe(self.want.name)
+            if seen is not None and seen.is_stable:
                 return seen
-            self._say("waiting until every partition has its leader and its copies")
+            self._report_step("waiting until every partition has its leader and its copies")
         raise TidingsError(
             Code.TOPICS_FAILED,
             f"{self.want.name}: not every partition has its leader and its copies after "
-            f"{self.pace.timeout_s:.0f} s",
+            f"{self.poll_policy.timeout_s:.0f} s",
             hint="Is a broker down? What was begun goes on by itself; apply again.",
         )
 
-    def _say(self, doing: str) -> None:
-        self.tell(Step(self.want.name, doing))
+    def _report_step(self, doing: str) -> None:
+        self.report(ProgressEvent(self.want.name, doing))
 
 
-def _with(verdict: Verdict, plan: Plan) -> Iterable[TopicPlan]:
+def _with(verdict: ChangeKind, plan: TopicsPlan) -> Iterable[TopicPlan]:
     return (entry for entry in plan.topics if entry.verdict is verdict)
 
 
-def _declared(entry: TopicPlan) -> Wanted:
-    if entry.wanted is None:
+def _declared(entry: TopicPlan) -> DesiredTopic:
+    if entry.desired is None:
         raise AssertionError(f"{entry.name} is not declared, so there is nothing to make of it")
-    return entry.wanted
+    return entry.desired

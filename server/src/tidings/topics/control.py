@@ -19,11 +19,11 @@ from confluent_kafka.admin import (
 )
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.errors import words
-from tidings.topics.diff import Aspect, Change, settings
-from tidings.topics.model import Wanted
-from tidings.topics.seen import Seen, SeenPartition
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.errors import error_text
+from tidings.topics.diff import TopicAspect, TopicChange, topic_settings
+from tidings.topics.model import DesiredTopic
+from tidings.topics.seen import ObservedPartition, ObservedTopic
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -44,10 +44,10 @@ _UNREACHABLE = frozenset(
 )
 
 
-class ControlPlane:
+class TopicControlPlane:
     """The topics of one installation."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: KafkaConfig) -> None:
         self.prefix = connection.topic_prefix
         self._where = connection.bootstrap_servers
         self._config = connection.admin_config()
@@ -56,7 +56,7 @@ class ControlPlane:
     def brokers(self) -> int:
         return len(self._metadata().brokers)
 
-    def observe(self, names: Iterable[str]) -> dict[str, Seen]:
+    def observe(self, names: Iterable[str]) -> dict[str, ObservedTopic]:
         """The named topics that are there, and all others under the prefix but Kafka's own."""
         named, metadata = set(names), self._metadata()
         found = [
@@ -66,12 +66,12 @@ class ControlPlane:
         ]
         return {seen.name: seen for seen in self._read(found)}
 
-    def look(self, name: str) -> Seen | None:
+    def describe(self, name: str) -> ObservedTopic | None:
         topic = self._metadata(name).topics.get(name)
         return next(iter(self._read([topic] if topic else [])), None)
 
-    def create(self, want: Wanted) -> None:
-        new = NewTopic(want.name, want.partitions, want.replicas, config=settings(want))
+    def create(self, want: DesiredTopic) -> None:
+        new = NewTopic(want.name, want.partitions, want.replicas, config=topic_settings(want))
         with self._telling(want.name):
             try:
                 _result(self._admin.create_topics([new], request_timeout=_ANSWER_S))
@@ -79,9 +79,9 @@ class ControlPlane:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
 
-    def change(self, want: Wanted, change: Change) -> None:
+    def change(self, want: DesiredTopic, change: TopicChange) -> None:
         with self._telling(want.name):
-            if change.aspect is Aspect.PARTITIONS:
+            if change.aspect is TopicAspect.PARTITIONS:
                 more = NewPartitions(want.name, want.partitions)
                 _result(self._admin.create_partitions([more], request_timeout=_ANSWER_S))
             elif change.setting is not None:
@@ -108,7 +108,7 @@ class ControlPlane:
             found = {name: len(future.result().members or []) for name, future in told.items()}
         return {name: count for name, count in found.items() if count}
 
-    def is_known_everywhere(self, wants: Iterable[Wanted]) -> bool:
+    def is_known_everywhere(self, wants: Iterable[DesiredTopic]) -> bool:
         expected = {want.name: want.partitions for want in wants}
         return all(self._tells_of(expected, broker) for broker in self._metadata().brokers.values())
 
@@ -130,13 +130,13 @@ class ControlPlane:
         with self._telling("the cluster"):
             return self._admin.list_topics(topic, timeout=_METADATA_S)
 
-    def _read(self, topics: Iterable[TopicMetadata]) -> Iterator[Seen]:
+    def _read(self, topics: Iterable[TopicMetadata]) -> Iterator[ObservedTopic]:
         there = [topic for topic in topics if topic.error is None and topic.topic is not None]
         told = self._settings([str(topic.topic) for topic in there])
         for topic in there:
             name = str(topic.topic)
             if name in told:
-                yield Seen(name, tuple(_read_partitions(topic)), told[name])
+                yield ObservedTopic(name, tuple(_read_partitions(topic)), told[name])
 
     def _settings(self, names: list[str]) -> dict[str, dict[str, str]]:
         """A topic that went away between two calls is left out."""
@@ -167,12 +167,12 @@ class ControlPlane:
         if error.code() in _UNREACHABLE:
             return TidingsError(
                 Code.ENGINE_UNREACHABLE,
-                f"Kafka at {self._where} does not answer: {words(error)}",
+                f"Kafka at {self._where} does not answer: {error_text(error)}",
                 hint="Is it running (`tidings engines status`)? Are kafka.security_protocol and kafka.sasl_… right?",
             )
         return TidingsError(
             Code.TOPICS_FAILED,
-            f"{what}: {words(error)}",
+            f"{what}: {error_text(error)}",
             hint="What was done before stands; apply can be repeated. Three copies need three brokers.",
         )
 
@@ -182,7 +182,7 @@ def _result[K](futures: dict[K, "Future[object]"]) -> None:
         future.result()
 
 
-def _read_partitions(topic: TopicMetadata) -> Iterator[SeenPartition]:
+def _read_partitions(topic: TopicMetadata) -> Iterator[ObservedPartition]:
     for number in sorted(topic.partitions):
         part = topic.partitions[number]
-        yield SeenPartition(part.leader != _NO_LEADER, len(part.replicas), len(part.isrs))
+        yield ObservedPartition(part.leader != _NO_LEADER, len(part.replicas), len(part.isrs))

@@ -66,7 +66,7 @@ EXPIRED = Topic(
     purpose="`message.expired`: the content of an ephemeral message was deleted. For push services and webhooks; "
     "devices have been told with the message when it ends. Comes at least once, and up to two days after that time.",
 )
-NOTICES = Topic(
+NOTIFICATIONS = Topic(
     name="notices",
     key="tenant#job#chunk",
     order="",
@@ -82,7 +82,7 @@ NOTICES = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Notices to named users, in chunks of 100.",
 )
-NOTICES_DEAD = Topic(
+NOTIFICATIONS_DEAD = Topic(
     name="notices-dead",
     key="as the record had it",
     order="",
@@ -93,7 +93,7 @@ NOTICES_DEAD = Topic(
     purpose="Records of `notices` that could not be decoded. Their jobs are found and published again all the same.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTICES, NOTICES_DEAD)
+TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

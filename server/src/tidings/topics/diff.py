@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.kernel.reconcile import Verdict
-from tidings.topics.model import Wanted
-from tidings.topics.seen import CLEANUP, MAX_MESSAGE, MIN_IN_SYNC, RETENTION, UNCLEAN, Seen
+from tidings.kernel.reconcile import ChangeKind
+from tidings.topics.model import DesiredTopic
+from tidings.topics.seen import CLEANUP, MAX_MESSAGE, MIN_IN_SYNC, RETENTION, UNCLEAN, ObservedTopic
 
 FOR_EVER_MS = -1
 
 
-class Aspect(StrEnum):
+class TopicAspect(StrEnum):
     """What of a topic can differ; in the order in which `apply` changes it."""
 
     TOPIC = "topic"
@@ -29,13 +29,13 @@ class Aspect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TopicChange:
     """`destroys` says what would be lost and `reorders` what would lose its order; neither is done unasked.
 
     `setting` is Kafka's own name and value for it, where it is one.
     """
 
-    aspect: Aspect
+    aspect: TopicAspect
     before: str
     after: str
     note: str = ""
@@ -50,17 +50,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """One topic. `wanted` is None for one that is there and is not declared."""
+    """One topic. `desired` is None for one that is there and is not declared."""
 
     name: str
-    verdict: Verdict
-    changes: tuple[Change, ...] = ()
-    wanted: Wanted | None = None
-    seen: Seen | None = None
+    verdict: ChangeKind
+    changes: tuple[TopicChange, ...] = ()
+    desired: DesiredTopic | None = None
+    seen: ObservedTopic | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TopicsPlan:
     topics: tuple[TopicPlan, ...]
 
     @property
@@ -77,29 +77,29 @@ class Plan:
         )
 
 
-def plan(
-    topics: Iterable[Wanted],
-    seen: Mapping[str, Seen],
+def plan_topics(
+    topics: Iterable[DesiredTopic],
+    seen: Mapping[str, ObservedTopic],
     *,
     retired: Iterable[str] = (),
     allow_reorder: bool = False,
-) -> Plan:
+) -> TopicsPlan:
     """`seen` holds, by name, the declared topics that are there and any others under the prefix."""
     declared = tuple(plan_topic(want, seen.get(want.name), allow_reorder=allow_reorder) for want in topics)
     names = {entry.name for entry in declared}
     gone = set(retired)
     extras = (_plan_extra(other, gone) for name, other in sorted(seen.items()) if name not in names)
-    return Plan((*declared, *extras))
+    return TopicsPlan((*declared, *extras))
 
 
-def plan_topic(want: Wanted, seen: Seen | None, *, allow_reorder: bool) -> TopicPlan:
+def plan_topic(want: DesiredTopic, seen: ObservedTopic | None, *, allow_reorder: bool) -> TopicPlan:
     if seen is None:
-        return TopicPlan(want.name, Verdict.CREATE, wanted=want)
+        return TopicPlan(want.name, ChangeKind.CREATE, desired=want)
     changes = (*_replicas(want, seen), *_settings(want, seen), *_partitions(want, seen, allow_reorder))
     return TopicPlan(want.name, _verdict(changes), changes, want, seen)
 
 
-def settings(want: Wanted) -> dict[str, str]:
+def topic_settings(want: DesiredTopic) -> dict[str, str]:
     """What the topic is created with, in Kafka's own names."""
     topic = want.topic
     return {
@@ -112,36 +112,36 @@ def settings(want: Wanted) -> dict[str, str]:
     }
 
 
-def _verdict(changes: tuple[Change, ...]) -> Verdict:
+def _verdict(changes: tuple[TopicChange, ...]) -> ChangeKind:
     if any(change.refused for change in changes):
-        return Verdict.REFUSED
-    return Verdict.CHANGE if changes else Verdict.UNCHANGED
+        return ChangeKind.REFUSED
+    return ChangeKind.CHANGE if changes else ChangeKind.UNCHANGED
 
 
-def _plan_extra(seen: Seen, retired: set[str]) -> TopicPlan:
+def _plan_extra(seen: ObservedTopic, retired: set[str]) -> TopicPlan:
     """A topic that we declared once. Any other under the prefix is somebody else's, and left alone."""
     if seen.name not in retired:
-        return TopicPlan(seen.name, Verdict.UNKNOWN, seen=seen)
+        return TopicPlan(seen.name, ChangeKind.UNKNOWN, seen=seen)
     lost = "the topic and all that is in it: delete it yourself if nobody needs it"
-    removed = Change(Aspect.TOPIC, "a topic of Tidings", "not declared any more", destroys=lost)
-    return TopicPlan(seen.name, Verdict.REFUSED, (removed,), seen=seen)
+    removed = TopicChange(TopicAspect.TOPIC, "a topic of Tidings", "not declared any more", destroys=lost)
+    return TopicPlan(seen.name, ChangeKind.REFUSED, (removed,), seen=seen)
 
 
-def _replicas(want: Wanted, seen: Seen) -> Iterator[Change]:
+def _replicas(want: DesiredTopic, seen: ObservedTopic) -> Iterator[TopicChange]:
     """More copies are made by Kafka's own tool, partition by partition; too many are nobody's harm."""
     if seen.replicas < want.replicas:
         lost = (
             f"the promise that {want.replicas} brokers hold what was acknowledged: {seen.replicas} do. This "
             "tool can't add copies; kafka-reassign-partitions can"
         )
-        yield Change(Aspect.REPLICAS, str(seen.replicas), str(want.replicas), destroys=lost)
+        yield TopicChange(TopicAspect.REPLICAS, str(seen.replicas), str(want.replicas), destroys=lost)
 
 
-def _partitions(want: Wanted, seen: Seen, allow_reorder: bool) -> Iterator[Change]:  # noqa: FBT001 - private
+def _partitions(want: DesiredTopic, seen: ObservedTopic, allow_reorder: bool) -> Iterator[TopicChange]:  # noqa: FBT001 - private
     before, after = len(seen.partitions), want.partitions
     if after < before:
         lost = f"everything in it: Kafka can't take partitions away, only a new topic has {after}"
-        yield Change(Aspect.PARTITIONS, str(before), str(after), destroys=lost)
+        yield TopicChange(TopicAspect.PARTITIONS, str(before), str(after), destroys=lost)
     elif after > before:
         mixed = ""
         if want.topic.order and not allow_reorder:
@@ -150,23 +150,23 @@ def _partitions(want: Wanted, seen: Seen, allow_reorder: bool) -> Iterator[Chang
                 "another partition, and what is new there may overtake what is old here. Stop the producers, "
                 "let the consumers catch up, then apply with --allow-reorder"
             )
-        yield Change(Aspect.PARTITIONS, str(before), str(after), note="keys move", reorders=mixed)
+        yield TopicChange(TopicAspect.PARTITIONS, str(before), str(after), note="keys move", reorders=mixed)
 
 
-def _settings(want: Wanted, seen: Seen) -> Iterator[Change]:
-    target = settings(want)
+def _settings(want: DesiredTopic, seen: ObservedTopic) -> Iterator[TopicChange]:
+    target = topic_settings(want)
     aspects = (
-        (Aspect.CLEANUP, CLEANUP, _same),
-        (Aspect.RETENTION, RETENTION, _at_least_for),
-        (Aspect.MIN_IN_SYNC, MIN_IN_SYNC, _same),
-        (Aspect.MAX_MESSAGE, MAX_MESSAGE, _at_least),
-        (Aspect.UNCLEAN, UNCLEAN, _same),
+        (TopicAspect.CLEANUP, CLEANUP, _same),
+        (TopicAspect.RETENTION, RETENTION, _at_least_for),
+        (TopicAspect.MIN_IN_SYNC, MIN_IN_SYNC, _same),
+        (TopicAspect.MAX_MESSAGE, MAX_MESSAGE, _at_least),
+        (TopicAspect.UNCLEAN, UNCLEAN, _same),
     )
     for aspect, name, is_fine in aspects:
         before = seen.settings.get(name, "")
         if not is_fine(before, target[name]):
             shown = show_setting(name, before), show_setting(name, target[name])
-            yield Change(aspect, *shown, setting=(name, target[name]))
+            yield TopicChange(aspect, *shown, setting=(name, target[name]))
 
 
 def _same(before: str, after: str) -> bool:
@@ -183,7 +183,7 @@ def _at_least_for(before: str, after: str) -> bool:
 
 def _drift(plans: Iterable[TopicPlan]) -> Iterator[str]:
     for entry in plans:
-        if entry.verdict is Verdict.CREATE:
+        if entry.verdict is ChangeKind.CREATE:
             yield f"{entry.name}: is not there"
         for change in entry.changes:
             yield f"{entry.name}: {change.aspect}: {change.before}, declared {change.after}"

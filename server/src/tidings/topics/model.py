@@ -7,7 +7,7 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 
-class Size(StrEnum):
+class InstallationSize(StrEnum):
     """How large an installation is meant to become; `kafka.partitions` chooses."""
 
     SMALL = "small"
@@ -29,8 +29,12 @@ class Partitions:
     large: int
     why: str
 
-    def of(self, size: Size) -> int:
-        return {Size.SMALL: self.small, Size.MEDIUM: self.medium, Size.LARGE: self.large}[size]
+    def of(self, size: InstallationSize) -> int:
+        return {
+            InstallationSize.SMALL: self.small,
+            InstallationSize.MEDIUM: self.medium,
+            InstallationSize.LARGE: self.large,
+        }[size]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DesiredTopic:
     """A topic as one installation wants it: under its prefix, in its size, on its brokers."""
 
     name: str
@@ -61,10 +65,10 @@ class Wanted:
     min_in_sync: int
 
 
-def wanted(topic: Topic, prefix: str, size: Size, brokers: int) -> Wanted:
+def desired_topic(topic: Topic, prefix: str, size: InstallationSize, brokers: int) -> DesiredTopic:
     """A cluster of one broker can keep one copy; that is for a laptop, and the plan says so."""
     is_alone = brokers == 1
-    return Wanted(
+    return DesiredTopic(
         name=prefix + topic.name,
         topic=topic,
         partitions=topic.partitions.of(size),

@@ -24,7 +24,7 @@ MORE = (
 )
 
 
-def page() -> str:
+def topics_page() -> str:
     out = ["# Topics", "", WRITTEN, "", NAMES, "", FLOORS, "", MORE, ""]
     out += _grid(
         ("topic", "key", "small", "medium", "large", "copies", "in sync", "kept", "largest message"),

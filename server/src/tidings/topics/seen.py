@@ -8,18 +8,18 @@ MAX_MESSAGE, UNCLEAN = "max.message.bytes", "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True)
-class SeenPartition:
+class ObservedPartition:
     has_leader: bool
     replicas: int
     in_sync: int
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedTopic:
     """What stands there now."""
 
     name: str
-    partitions: tuple[SeenPartition, ...]
+    partitions: tuple[ObservedPartition, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -28,7 +28,7 @@ class Seen:
         return min((part.replicas for part in self.partitions), default=0)
 
     @property
-    def is_settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Every partition takes writes, from every copy that there is."""
         return bool(self.partitions) and all(
             part.has_leader and part.in_sync == part.replicas for part in self.partitions

@@ -9,16 +9,16 @@ from tidings.chats.model import Chat, Membership
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.whereabouts.ports import Memberships, Names, Timeline
+from tidings.whereabouts.ports import ChatNames, LogTimeline, UserMemberships
 
-CHATS_AT_ONCE = 25
+MAX_CONCURRENT_CHATS = 25
 """As many as one read of names takes comfortably; the newest entry of each is read concurrently."""
 
 _NO_END = 10**15 - 1
 """Beyond every sequence."""
 
 
-class Stretch(NamedTuple):
+class MessageRange(NamedTuple):
     """Entries of a chat, oldest first, and whether there are others on either side."""
 
     entries: Sequence[Entry]
@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
     has_later: bool
 
 
-class ChatOfUser(NamedTuple):
+class UserChat(NamedTuple):
     """`chat` None: its row is not there yet. `newest` None: the replica that answered has no entry of it."""
 
     id: ChatId
@@ -39,11 +39,11 @@ class ChatOfUser(NamedTuple):
         return 0 if self.newest is None else self.newest.created_at_ms
 
 
-class Around:
-    def __init__(self, timeline: Timeline) -> None:
+class MessageFinder:
+    def __init__(self, timeline: LogTimeline) -> None:
         self._timeline = timeline
 
-    async def __call__(self, chat: ChatKey, at_ms: int | None, limit: int) -> Stretch:
+    async def __call__(self, chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
         """Return `limit` entries around a time, half of them before it; None: the newest.
 
         Costs one GetItem per halving of the log and one page. Each process stamps entries by its own clock, so times
@@ -61,7 +61,7 @@ class Around:
         up_to = min(head, max(first + (limit - 1) // 2, limit))
         after = max(0, up_to - limit)
         entries = await self._timeline.metadata(chat, after, up_to, limit)
-        return Stretch(entries[::-1], has_earlier=after > 0, has_later=up_to < head)
+        return MessageRange(entries[::-1], has_earlier=after > 0, has_later=up_to < head)
 
     async def _first_since(self, chat: ChatKey, at_ms: int, head: int) -> int:
         """Return the first sequence that was committed at this time or later; `head + 1` if there is none."""
@@ -77,24 +77,24 @@ class Around:
         return low
 
 
-class ChatsOfUser:
-    def __init__(self, memberships: Memberships, names: Names, timeline: Timeline) -> None:
+class UserChatFinder:
+    def __init__(self, memberships: UserMemberships, names: ChatNames, timeline: LogTimeline) -> None:
         self._memberships = memberships
         self._names = names
         self._timeline = timeline
 
     async def __call__(
         self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
-    ) -> Sequence[ChatOfUser]:
+    ) -> Sequence[UserChat]:
         """Return one page of the user's chats, the most recently active first. Pages go by chat id."""
         rows = await self._memberships.chats_of(tenant, user, after, limit)
-        found: list[ChatOfUser] = []
-        for some in batched(rows, CHATS_AT_ONCE):
+        found: list[UserChat] = []
+        for some in batched(rows, MAX_CONCURRENT_CHATS):
             names = await self._names.names(tenant, [chat for chat, _ in some])
             reads = (self._newest(ChatKey(tenant, chat)) for chat, _ in some)
             newest = await asyncio.gather(*reads)
             found += [
-                ChatOfUser(chat, row, names.get(chat), entry)
+                UserChat(chat, row, names.get(chat), entry)
                 for (chat, row), entry in zip(some, newest, strict=True)
             ]
         return sorted(found, key=lambda each: each.last_activity_ms, reverse=True)

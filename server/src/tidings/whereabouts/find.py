@@ -13,26 +13,42 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, MessageId, TenantId, UserId, split_message_id
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Route
-from tidings.whereabouts.model import Connected, Evidence, Kept, Moved, Person, Topic
-from tidings.whereabouts.ports import AwayError, Chats, Events, Heads, Log, Places, Queues, Rows
+from tidings.whereabouts.model import (
+    DeviceRoute,
+    Evidence,
+    OfflineQueueItem,
+    PartitionState,
+    RowWithTimes,
+    UserEvidence,
+)
+from tidings.whereabouts.ports import (
+    EventFinder,
+    HeadReader,
+    RedisState,
+    TraceChatReader,
+    TraceLogReader,
+    TraceQueueReader,
+    TraceRowReader,
+    TraceSourceUnavailableError,
+)
 
-MAX_PEOPLE = 200
+MAX_USERS = 200
 """Members whose rows, queues and routes are looked at: twice as many as a small chat has."""
 SKEW_MS = 5_000
 """Clocks of those who publish may be behind the one that committed by this much, and the event is found all the same."""
 
 
-class Find:
+class EvidenceCollector:
     def __init__(
         self,
-        log: Log,
-        chats: Chats,
+        log: TraceLogReader,
+        chats: TraceChatReader,
         *,
-        rows: Rows,
-        heads: Heads,
-        queues: Queues,
-        places: Places,
-        events: Events,
+        rows: TraceRowReader,
+        heads: HeadReader,
+        queues: TraceQueueReader,
+        places: RedisState,
+        events: EventFinder,
         clock: Clock,
         event_kept_s: float,
     ) -> None:
@@ -41,7 +57,7 @@ class Find:
         self._rows = rows
         self._heads = heads
         self._queues = queues
-        self._places = places
+        self._redis = places
         self._events = events
         self._clock = clock
         self._event_kept_ms = event_kept_s * 1000
@@ -55,8 +71,8 @@ class Find:
             raise await self._nowhere(chat, row, sequence)
         is_large = row.large_since is not None and sequence >= row.large_since
         found = Evidence(chat=chat, entry=entry, now_ms=self._clock.now_ms(), is_large=is_large)
-        people, has_more = await self._people(chat, users, is_large=is_large)
-        found = replace(found, people=people, has_more_people=has_more)
+        people, has_more = await self._users(chat, users, is_large=is_large)
+        found = replace(found, users=people, has_more_users=has_more)
         if is_large:
             found = replace(found, head=await self._head(chat))
         return await self._with_topic(await self._with_places(await self._with_rows(found)))
@@ -76,17 +92,19 @@ class Find:
             hint="A send that was refused (blocked, not a member, too large) or never acknowledged leaves nothing.",
         )
 
-    async def _people(
+    async def _users(
         self, chat: ChatKey, users: Sequence[UserId], *, is_large: bool
-    ) -> tuple[tuple[Person, ...], bool]:
+    ) -> tuple[tuple[UserEvidence, ...], bool]:
         if users:
-            named = [await self._chats.membership(chat, user) for user in users[:MAX_PEOPLE]]
-            found = tuple(Person(user=user, membership=row) for user, row in zip(users, named, strict=False))
-            return found, len(users) > MAX_PEOPLE
+            named = [await self._chats.membership(chat, user) for user in users[:MAX_USERS]]
+            found = tuple(
+                UserEvidence(user=user, membership=row) for user, row in zip(users, named, strict=False)
+            )
+            return found, len(users) > MAX_USERS
         if is_large:
             return (), True
-        part = await self._chats.members(chat, None, MAX_PEOPLE)
-        return tuple(Person(user=row.user, membership=row) for row in part.items), part.last is not None
+        part = await self._chats.members(chat, None, MAX_USERS)
+        return tuple(UserEvidence(user=row.user, membership=row) for row in part.items), part.last is not None
 
     async def _head(self, chat: ChatKey) -> int | None:
         news = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
@@ -94,30 +112,30 @@ class Find:
 
     async def _with_rows(self, found: Evidence) -> Evidence:
         entry, chat = found.entry, found.chat
-        users = [each.user for each in found.people if _sees(each.membership, entry)]
+        users = [each.user for each in found.users if _sees(each.membership, entry)]
         if not users:
             return found
         rows = await self._rows.rows_and_times(chat, users)
-        kept = await self._queues.kept_for(chat, users, entry)
+        kept = await self._queues.queued_for(chat, users, entry)
         return _each(
             found,
             {
                 user: (
-                    Moved(*rows[user]) if user in rows else None,
-                    Kept(kept[user]) if user in kept else None,
+                    RowWithTimes(*rows[user]) if user in rows else None,
+                    OfflineQueueItem(kept[user]) if user in kept else None,
                 )
                 for user in users
             },
         )
 
     async def _with_places(self, found: Evidence) -> Evidence:
-        users = [each.user for each in found.people if _sees(each.membership, found.entry)]
+        users = [each.user for each in found.users if _sees(each.membership, found.entry)]
         try:
-            mark = await self._places.mark(found.chat)
-            routes = await self._places.routes(found.chat.tenant, users)
-            seen = await self._places.last_seen(found.chat.tenant, users)
-            heard = await self._places.listening({r.gateway for some in routes.values() for r in some})
-        except AwayError as error:
+            mark = await self._redis.mark(found.chat)
+            routes = await self._redis.routes(found.chat.tenant, users)
+            seen = await self._redis.last_seen(found.chat.tenant, users)
+            heard = await self._redis.listening({r.gateway for some in routes.values() for r in some})
+        except TraceSourceUnavailableError as error:
             return replace(found, redis=str(error))
         people = tuple(
             replace(
@@ -125,20 +143,20 @@ class Find:
                 connected=_connected(routes.get(each.user, ()), heard),
                 last_seen_ms=seen.get(each.user),
             )
-            for each in found.people
+            for each in found.users
         )
-        return replace(found, mark=mark, people=people)
+        return replace(found, mark=mark, users=people)
 
     async def _with_topic(self, found: Evidence) -> Evidence:
         entry = found.entry
         try:
             stretch = await self._events.stretch(found.chat)
-            topic = Topic(partition=stretch.partition, end=stretch.end, committed=stretch.committed)
+            topic = PartitionState(partition=stretch.partition, end=stretch.end, committed=stretch.committed)
             if found.now_ms - entry.created_at_ms > self._event_kept_ms:
                 return replace(found, topic=replace(topic, searched=None))
             since_ms = entry.created_at_ms - SKEW_MS
             event, searched = await self._events.find(found.chat, entry.sequence, stretch.partition, since_ms)
-        except AwayError as error:
+        except TraceSourceUnavailableError as error:
             return replace(found, kafka=str(error))
         return replace(found, topic=replace(topic, event=event, searched=searched))
 
@@ -158,17 +176,19 @@ def _sees(membership: Membership | None, entry: Entry) -> bool:
     return membership is not None and may_see(membership.intervals, entry.sequence)
 
 
-def _each(found: Evidence, known: Mapping[UserId, tuple[Moved | None, Kept | None]]) -> Evidence:
+def _each(
+    found: Evidence, known: Mapping[UserId, tuple[RowWithTimes | None, OfflineQueueItem | None]]
+) -> Evidence:
     people = [
-        replace(each, moved=known[each.user][0], kept=known[each.user][1]) if each.user in known else each
-        for each in found.people
+        replace(each, moved=known[each.user][0], queued=known[each.user][1]) if each.user in known else each
+        for each in found.users
     ]
-    return replace(found, people=tuple(people))
+    return replace(found, users=tuple(people))
 
 
-def _connected(routes: Sequence[Route], heard: set[GatewayId]) -> tuple[Connected, ...]:
+def _connected(routes: Sequence[Route], heard: set[GatewayId]) -> tuple[DeviceRoute, ...]:
     """An epoch is Redis' time in microseconds, when the device came in."""
     return tuple(
-        Connected(each.device, each.gateway, each.epoch // 1000, each.gateway in heard)
+        DeviceRoute(each.device, each.gateway, each.epoch // 1000, each.gateway in heard)
         for each in sorted(routes)
     )

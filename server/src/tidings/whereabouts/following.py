@@ -1,23 +1,23 @@
 """What followed the commit: published, handled, or why not. Pure."""
 
 from tidings.chats.model import may_see
-from tidings.kernel.clock import time_text
-from tidings.whereabouts.model import Evidence, Handled, Person, Published, Topic
+from tidings.kernel.clock import format_ms
+from tidings.whereabouts.model import Evidence, HandlingTrace, PartitionState, PublishTrace, UserEvidence
 
 
-def published(found: Evidence) -> Published:
+def publish_status(found: Evidence) -> PublishTrace:
     topic = found.topic
     if topic is None:
-        return Published(verdict=f"not known: {found.kafka}")
+        return PublishTrace(verdict=f"not known: {found.kafka}")
     event = topic.event
-    at = None if event is None else time_text(event.at_ms)
+    at = None if event is None else format_ms(event.at_ms)
     if event is not None:
         words = f"at {at}, at offset {event.offset} of partition {topic.partition}"
     elif topic.searched is None:
         words = "no longer known: the topic does not keep what is that old"
     else:
         words = f"not found among {topic.searched} events since its commit on partition {topic.partition}"
-    return Published(
+    return PublishTrace(
         verdict=words,
         at=at,
         partition=topic.partition,
@@ -26,21 +26,21 @@ def published(found: Evidence) -> Published:
     )
 
 
-def handled(found: Evidence) -> Handled:
+def handling_status(found: Evidence) -> HandlingTrace:
     """The mark tells. Without one only rows can: they are written before anything is pushed."""
     sequence, mark = found.entry.sequence, found.mark
     if mark is not None and mark >= sequence:
-        return Handled(verdict=f"yes: the chat was handled up to {mark}", is_handled=True, mark=mark)
+        return HandlingTrace(verdict=f"yes: the chat was handled up to {mark}", is_handled=True, mark=mark)
     if mark is not None:
         words = f"not yet: the chat was handled up to {mark}; {why_not_handled(found)}"
-        return Handled(verdict=words, is_handled=False, mark=mark)
-    if is_anybody_missing(found):
-        return Handled(verdict=f"not yet: {why_not_handled(found)}", is_handled=False)
+        return HandlingTrace(verdict=words, is_handled=False, mark=mark)
+    if has_missing_recipient(found):
+        return HandlingTrace(verdict=f"not yet: {why_not_handled(found)}", is_handled=False)
     reason = (
         found.redis or "Redis has no mark of this chat, it keeps one for three days and may have been emptied"
     )
     words = f"no longer known: {reason}. What follows from the rows: it is written for everybody looked at"
-    return Handled(verdict=words, is_handled=None)
+    return HandlingTrace(verdict=words, is_handled=None)
 
 
 def why_not_handled(found: Evidence) -> str:
@@ -60,21 +60,21 @@ def why_not_handled(found: Evidence) -> str:
     )
 
 
-def _before(topic: Topic) -> str:
+def _before(topic: PartitionState) -> str:
     if topic.event is None or topic.event.offset < topic.committed:
         return ""
     return f", {topic.event.offset - topic.committed:,} of them before this one"
 
 
-def is_anybody_missing(found: Evidence) -> bool:
+def has_missing_recipient(found: Evidence) -> bool:
     if found.is_large and not is_head_written(found):
         return True
-    theirs = [p for p in found.people if p.membership is not None]
+    theirs = [p for p in found.users if p.membership is not None]
     seeing = [p for p in theirs if p.membership and may_see(p.membership.intervals, found.entry.sequence)]
-    return any(not is_written(found, person) for person in seeing)
+    return any(not is_row_written(found, person) for person in seeing)
 
 
-def is_written(found: Evidence, person: Person) -> bool:
+def is_row_written(found: Evidence, person: UserEvidence) -> bool:
     """In his own row; or, where members are too many for that, in the one row of the chat."""
     head = person.moved.row.known.head if person.moved else None
     if head is not None and head.sequence >= found.entry.sequence:

@@ -6,54 +6,54 @@ from typing import NamedTuple
 from msgspec import UNSET, Struct, UnsetType
 
 from tidings.chats.model import Membership
-from tidings.delivery.model import Row
+from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, DeviceId, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 from tidings.routing.model import GatewayId
 
 
-class Connected(NamedTuple):
-    """A route as it stands now. `is_heard`: somebody listens at its gateway; if nobody does, the gateway is gone."""
+class DeviceRoute(NamedTuple):
+    """A route as it stands now. `has_subscriber`: somebody listens at its gateway; if nobody does, the gateway is gone."""
 
     device: DeviceId
     gateway: GatewayId
     since_ms: int
-    is_heard: bool
+    has_subscriber: bool
 
 
-class Moved(NamedTuple):
+class RowWithTimes(NamedTuple):
     """A member's row, and when one of its watermarks was last moved."""
 
-    row: Row
+    row: ChatRow
     at_ms: int | None
 
 
-class Kept(NamedTuple):
+class OfflineQueueItem(NamedTuple):
     """The message stands in a user's pending queue. `since_ms` None: that can't be told, because it expires."""
 
     since_ms: int | None
 
 
-class Person(Struct, frozen=True, kw_only=True):
+class UserEvidence(Struct, frozen=True, kw_only=True):
     """What is known of one user. `membership` None: has never been in the chat."""
 
     user: UserId
     membership: Membership | None
-    moved: Moved | None = None
-    connected: tuple[Connected, ...] = ()
+    moved: RowWithTimes | None = None
+    connected: tuple[DeviceRoute, ...] = ()
     last_seen_ms: int | None = None
     """When a device of theirs was last connected. None: one is connected now, or Redis does not know."""
-    kept: Kept | None = None
+    queued: OfflineQueueItem | None = None
 
 
-class Event(NamedTuple):
+class FoundEvent(NamedTuple):
     """The message's event, where it stands in its partition."""
 
     offset: int
     at_ms: int
 
 
-class Topic(Struct, frozen=True, kw_only=True):
+class PartitionState(Struct, frozen=True, kw_only=True):
     """The message's partition: where its log ends, how far delivery has come, and the event, if it was found.
 
     `searched` None: it was not looked for, because the topic no longer keeps what is that old.
@@ -62,7 +62,7 @@ class Topic(Struct, frozen=True, kw_only=True):
     partition: int
     end: int
     committed: int
-    event: Event | None = None
+    event: FoundEvent | None = None
     searched: int | None = 0
 
     @property
@@ -79,59 +79,59 @@ class Evidence(Struct, frozen=True, kw_only=True):
     chat: ChatKey
     entry: Entry
     now_ms: int
-    people: tuple[Person, ...] = ()
-    has_more_people: bool = False
+    users: tuple[UserEvidence, ...] = ()
+    has_more_users: bool = False
     is_large: bool = False
     head: int | None = None
     mark: int | None = None
-    topic: Topic | None = None
+    topic: PartitionState | None = None
     redis: str = ""
     kafka: str = ""
 
 
-class Outcome(StrEnum):
+class TraceOutcome(StrEnum):
     """Of the whole. `waiting`: whoever does not have it has no device connected. `unlisted`: too many to be listed."""
 
     ARRIVED = "arrived"
     WAITING = "waiting"
-    ON_ITS_WAY = "on_its_way"
+    IN_PROGRESS = "on_its_way"
     UNKNOWN = "unknown"
     UNLISTED = "unlisted"
 
 
-class State(StrEnum):
+class RecipientState(StrEnum):
     """Of one recipient."""
 
-    WROTE = "wrote"
+    SENDER = "wrote"
     READ = "read"
     DELIVERED = "delivered"
     NOT_ACKED = "not_acked"
     NOT_HANDLED = "not_handled"
     STALE_ROUTE = "stale_route"
     WAITING = "waiting"
-    AWAY = "away"
-    NOT_FOR = "not_for"
+    OFFLINE = "away"
+    NOT_RECIPIENT = "not_for"
     UNKNOWN = "unknown"
 
 
-class Device(Struct, frozen=True, kw_only=True):
+class DeviceTrace(Struct, frozen=True, kw_only=True):
     id: DeviceId
     gateway: GatewayId
     connected_since: str
     is_gateway_there: bool
 
 
-class Recipient(Struct, frozen=True, kw_only=True):
+class RecipientTrace(Struct, frozen=True, kw_only=True):
     """`verdict` is for people, the rest for programs. Times are spelled as everywhere; null: there is none, or unknown.
 
     Watermarks are the user's: which of his devices acknowledged is kept nowhere. `row_sequence` null: there is no row.
     """
 
     user: UserId
-    state: State
+    state: RecipientState
     verdict: str
     notes: tuple[str, ...] = ()
-    devices: tuple[Device, ...] = ()
+    devices: tuple[DeviceTrace, ...] = ()
     row_sequence: int | None = None
     delivered_sequence: int | None = None
     read_sequence: int | None = None
@@ -143,7 +143,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
     is_archived: bool = False
 
 
-class Published(Struct, frozen=True, kw_only=True):
+class PublishTrace(Struct, frozen=True, kw_only=True):
     """`at`, `offset` null: the event was not found. `behind`: events of this partition that delivery has not handled."""
 
     verdict: str
@@ -153,7 +153,7 @@ class Published(Struct, frozen=True, kw_only=True):
     behind: int | None = None
 
 
-class Handled(Struct, frozen=True, kw_only=True):
+class HandlingTrace(Struct, frozen=True, kw_only=True):
     """`is_handled` null: that is not known (any more)."""
 
     verdict: str
@@ -167,9 +167,9 @@ class Trace(Struct, frozen=True, kw_only=True):
     version: int = 1
     message_id: str
     tenant: str
-    outcome: Outcome
+    outcome: TraceOutcome
     verdict: str
-    kind: Kind
+    kind: EntryKind
     sender: UserId
     committed_at: str
     edited_at: str | None
@@ -177,8 +177,8 @@ class Trace(Struct, frozen=True, kw_only=True):
     expires_at: str | None
     is_expired: bool
     is_large: bool
-    published: Published
-    handled: Handled
-    recipients: tuple[Recipient, ...]
+    published: PublishTrace
+    handled: HandlingTrace
+    recipients: tuple[RecipientTrace, ...]
     has_more_recipients: bool
     cost: dict[str, float] | UnsetType = UNSET

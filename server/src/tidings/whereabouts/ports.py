@@ -3,19 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from tidings.chats.model import Chat, Membership, Part
-from tidings.delivery.model import News, Row
+from tidings.chats.model import Chat, MemberPage, Membership
+from tidings.delivery.model import ChatRow, RowUpdate
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.routing.model import GatewayId, Route
-from tidings.whereabouts.model import Event
+from tidings.whereabouts.model import FoundEvent
 
 
-class AwayError(Exception):
+class TraceSourceUnavailableError(Exception):
     """An engine that may be empty, slow or gone did not answer: what it knows is not known."""
 
 
-class Log(Protocol):
+class TraceLogReader(Protocol):
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
 
     async def range(
@@ -23,7 +23,7 @@ class Log(Protocol):
     ) -> Sequence[Entry]: ...
 
 
-class Timeline(Protocol):
+class LogTimeline(Protocol):
     """A chat's log without content. Reads may lag behind the newest commits by a moment."""
 
     async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None: ...
@@ -33,7 +33,7 @@ class Timeline(Protocol):
         ...
 
 
-class Memberships(Protocol):
+class UserMemberships(Protocol):
     async def chats_of(
         self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
     ) -> Sequence[tuple[ChatId, Membership]]:
@@ -41,42 +41,42 @@ class Memberships(Protocol):
         ...
 
 
-class Names(Protocol):
+class ChatNames(Protocol):
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]: ...
 
 
-class Chats(Protocol):
+class TraceChatReader(Protocol):
     async def chat(self, chat: ChatKey) -> Chat | None: ...
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
 
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> Part[Membership]:
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
         """Everybody who ever was in the chat, by user."""
         ...
 
 
-class Rows(Protocol):
+class TraceRowReader(Protocol):
     async def rows_and_times(
         self, chat: ChatKey, users: Sequence[UserId]
-    ) -> Mapping[UserId, tuple[Row, int | None]]:
+    ) -> Mapping[UserId, tuple[ChatRow, int | None]]:
         """With the time at which a watermark of the row last moved."""
         ...
 
 
-class Heads(Protocol):
-    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, News]: ...
+class HeadReader(Protocol):
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]: ...
 
 
-class Queues(Protocol):
-    async def kept_for(
+class TraceQueueReader(Protocol):
+    async def queued_for(
         self, chat: ChatKey, users: Sequence[UserId], message: Entry
     ) -> Mapping[UserId, int | None]:
         """In whose queues this very message stands, and since when."""
         ...
 
 
-class Places(Protocol):
-    """Redis. Raises `AwayError`."""
+class RedisState(Protocol):
+    """Redis. Raises `TraceSourceUnavailableError`."""
 
     async def mark(self, chat: ChatKey) -> int | None: ...
 
@@ -91,7 +91,7 @@ class Places(Protocol):
         ...
 
 
-class Stretch(NamedTuple):
+class PartitionRange(NamedTuple):
     """Of a chat's partition: where its log ends, and up to where delivery has come."""
 
     partition: int
@@ -99,13 +99,13 @@ class Stretch(NamedTuple):
     committed: int
 
 
-class Events(Protocol):
-    """Kafka. Raises `AwayError`."""
+class EventFinder(Protocol):
+    """Kafka. Raises `TraceSourceUnavailableError`."""
 
-    async def stretch(self, chat: ChatKey) -> Stretch: ...
+    async def stretch(self, chat: ChatKey) -> PartitionRange: ...
 
     async def find(
         self, chat: ChatKey, sequence: int, partition: int, since_ms: int
-    ) -> tuple[Event | None, int]:
+    ) -> tuple[FoundEvent | None, int]:
         """The first event since then that carries the entry; and how many were looked at, a bounded number."""
         ...

@@ -28,8 +28,8 @@ MAX_POSITIONS: Final = 1_000
 MAX_WATERMARKS: Final = 200
 MAX_SUBSCRIPTIONS: Final = 100
 MAX_PAGE: Final = 200
-MAX_NOTICE_PAGE: Final = 50
-MAX_MARKED_NOTICES: Final = 100
+MAX_NOTIFICATION_PAGE: Final = 50
+MAX_MARKED_NOTIFICATIONS: Final = 100
 MAX_REQUEST_ID: Final = 2**53 - 1
 """What JavaScript counts to without an error."""
 

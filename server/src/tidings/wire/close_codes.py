@@ -58,7 +58,7 @@ TEXTS: Final[Mapping[CloseCode, str]] = {
     CloseCode.TOO_MANY_DEVICES: "The user has connected more devices than allowed; the oldest connection is closed.",
 }
 
-_REFUSED: Final[Mapping[str, CloseCode]] = {
+_CODE_BY_ERROR: Final[Mapping[str, CloseCode]] = {
     Code.CREDENTIAL_INVALID: CloseCode.CREDENTIAL_INVALID,
     Code.CREDENTIAL_EXPIRED: CloseCode.CREDENTIAL_EXPIRED,
     Code.FORBIDDEN: CloseCode.FORBIDDEN,
@@ -66,12 +66,12 @@ _REFUSED: Final[Mapping[str, CloseCode]] = {
 }
 
 
-def for_refused_connect(code: str) -> CloseCode:
+def close_code_for_error(code: str) -> CloseCode:
     """What is neither the credential's fault nor the user's is ours: later it may go."""
-    return _REFUSED.get(code, CloseCode.TRY_LATER)
+    return _CODE_BY_ERROR.get(code, CloseCode.TRY_LATER)
 
 
-def reason(code: CloseCode, retry_after_ms: int | None = None) -> str:
+def close_reason(code: CloseCode, retry_after_ms: int | None = None) -> str:
     """The text in the close frame, at most 123 bytes: the name, and when to come back."""
     name = code.name.lower()
     return name if retry_after_ms is None else f"{name} retry_after_ms={retry_after_ms}"

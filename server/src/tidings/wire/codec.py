@@ -12,18 +12,18 @@ from tidings.wire.bounds import MAX_FRAME_BYTES, MAX_FRAME_CONTAINERS, MAX_FRAME
 from tidings.wire.depth import is_too_deep
 from tidings.wire.errors import ErrorBody
 from tidings.wire.fields import RequestId
-from tidings.wire.frames.reading import History
+from tidings.wire.frames.reading import GetHistory
 from tidings.wire.frames.table import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
 
 
-class Received(NamedTuple):
+class DecodedRequest(NamedTuple):
     """`id` None: no answer is wanted."""
 
     id: int | None
     body: Struct
 
 
-class Refused(NamedTuple):
+class InvalidFrame(NamedTuple):
     """`is_fault`: no client that keeps to the protocol sends this. An unknown kind is none: the client may be newer."""
 
     id: int | None
@@ -44,14 +44,14 @@ _encode: Final = msgspec.json.Encoder().encode
 _ID_IN_FRONT: Final = re.compile(rb'\s*\{\s*"id"\s*:\s*([1-9][0-9]{0,15})\s*[,}]')
 
 
-def decode(data: bytes) -> Received | Refused:
+def decode(data: bytes) -> DecodedRequest | InvalidFrame:
     """One request, or why it is none. Never raises."""
     if len(data) > MAX_FRAME_BYTES:
-        return Refused(
+        return InvalidFrame(
             None, Code.REQUEST_INVALID, f"The frame is {len(data)} bytes; {MAX_FRAME_BYTES} are allowed."
         )
     if is_too_deep(data):
-        return Refused(_id_in_front(data), Code.REQUEST_INVALID, _TOO_DEEP)
+        return InvalidFrame(_id_in_front(data), Code.REQUEST_INVALID, _TOO_DEEP)
     try:
         frame: Any = _decode(data)
     except (ValueError, RecursionError) as error:
@@ -62,7 +62,7 @@ def decode(data: bytes) -> Received | Refused:
     return _checked(None if frame.id is UNSET else frame.id, given[0])
 
 
-def encode_answer(request_id: int, body: Struct) -> bytes:
+def encode_response(request_id: int, body: Struct) -> bytes:
     name = "error" if isinstance(body, ErrorBody) else "ok"
     return _encode({"id": request_id, name: body})
 
@@ -72,48 +72,48 @@ def encode_push(body: Struct) -> bytes:
     return _encode({PUSH_NAME[type(body)]: body})
 
 
-def _checked(request_id: int | None, body: Struct) -> Received | Refused:
+def _checked(request_id: int | None, body: Struct) -> DecodedRequest | InvalidFrame:
     kind = REQUEST_BY_BODY[type(body)]
     if request_id is None and kind.needs_id:
-        return Refused(None, Code.REQUEST_INVALID, f"`{kind.name}` needs an `id`.")
-    if type(body) is History and _places(body) > 1:
-        return Refused(request_id, Code.REQUEST_INVALID, "Only one of `before`, `after` and `around`.")
-    return Received(request_id, body)
+        return InvalidFrame(None, Code.REQUEST_INVALID, f"`{kind.name}` needs an `id`.")
+    if type(body) is GetHistory and _places(body) > 1:
+        return InvalidFrame(request_id, Code.REQUEST_INVALID, "Only one of `before`, `after` and `around`.")
+    return DecodedRequest(request_id, body)
 
 
-def _places(asked: History) -> int:
+def _places(asked: GetHistory) -> int:
     return sum(place is not None for place in (asked.before, asked.after, asked.around))
 
 
-def _why(data: bytes, error: Exception | None) -> Refused:
+def _why(data: bytes, error: Exception | None) -> InvalidFrame:
     """The slow way, for frames that are wrong: what is wrong, and can it be said of which request?"""
     try:
         keys = _loosely(data)
     except (ValueError, RecursionError) as worse:
-        return Refused(
+        return InvalidFrame(
             _id_in_front(data), Code.REQUEST_INVALID, _short(f"The frame is not a JSON object: {worse}")
         )
-    request_id = _id_of(keys.get("id"))
+    request_id = _parse_id(keys.get("id"))
     named = keys.keys() - {"id"}
     known = sorted(named & REQUEST_OF.keys())
     if not known and named:
-        return Refused(request_id, Code.REQUEST_UNKNOWN, _unknown(min(named)), is_fault=False)
+        return InvalidFrame(request_id, Code.UNKNOWN_REQUEST, _unknown(min(named)), is_fault=False)
     if len(named) != 1:
-        return Refused(request_id, Code.REQUEST_INVALID, "A frame has `id` and the name of one request.")
+        return InvalidFrame(request_id, Code.REQUEST_INVALID, "A frame has `id` and the name of one request.")
     said = str(error) if error else f"`{known[0]}` is an object."
-    return Refused(request_id, Code.REQUEST_INVALID, _short(said))
+    return InvalidFrame(request_id, Code.REQUEST_INVALID, _short(said))
 
 
 def _short(said: str) -> str:
     """The decoder's words quote the frame, which may be long: nobody gets more back than he can use."""
-    return said if len(said) <= _MAX_WORDS else f"{said[:_MAX_WORDS]} …"
+    return said if len(said) <= _MAX_ERROR_CHARS else f"{said[:_MAX_ERROR_CHARS]} …"
 
 
 def _unknown(name: str) -> str:
     return f"This server knows no request `{name[:32]}`."
 
 
-def _id_of(raw: msgspec.Raw | None) -> int | None:
+def _parse_id(raw: msgspec.Raw | None) -> int | None:
     text = bytes(raw) if raw is not None else b""
     return _bounded(int(text)) if text.isdigit() and len(text) <= len(str(MAX_REQUEST_ID)) else None
 
@@ -128,7 +128,7 @@ def _bounded(number: int) -> int | None:
     return number if 1 <= number <= MAX_REQUEST_ID else None
 
 
-_MAX_WORDS: Final = 200
+_MAX_ERROR_CHARS: Final = 200
 _TOO_DEEP: Final = (
     f"The frame is nested more than {MAX_FRAME_DEPTH} deep, or has more than {MAX_FRAME_CONTAINERS} objects."
 )

@@ -24,7 +24,7 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     request_id: int | None = None
 
 
-def body_of(error: TidingsError, *, request_id: int | None = None) -> ErrorBody:
+def error_body(error: TidingsError, *, request_id: int | None = None) -> ErrorBody:
     """`request_id`: which request is meant, where the frame itself can't have its id."""
     after = error.details.get("retry_after_ms")
     return ErrorBody(
@@ -38,6 +38,8 @@ def body_of(error: TidingsError, *, request_id: int | None = None) -> ErrorBody:
     )
 
 
-def refusal(code: Code, message: str, *, hint: str = "", retry_after_ms: int | None = None) -> ErrorBody:
+def make_error_body(
+    code: Code, message: str, *, hint: str = "", retry_after_ms: int | None = None
+) -> ErrorBody:
     details = {} if retry_after_ms is None else {"retry_after_ms": retry_after_ms}
-    return body_of(TidingsError(code, message, hint=hint, details=details))
+    return error_body(TidingsError(code, message, hint=hint, details=details))

@@ -36,9 +36,9 @@ Mentions = Annotated[tuple[UserName, ...], Meta(max_length=bounds.MAX_MENTIONS)]
 Positions = Annotated[dict[ChatName, Position], Meta(max_length=bounds.MAX_POSITIONS)]
 Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=bounds.MAX_WATERMARKS)]
 
-EntryKind = Literal[
+EntryKindName = Literal[
     "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
 ]
-EntryState = Literal["there", "redacted", "expired", "unreadable"]
-RowState = Literal[EntryState, "ephemeral"]
-PresenceStatus = Literal["online", "away", "offline"]
+EntryStateName = Literal["there", "redacted", "expired", "unreadable"]
+RowState = Literal[EntryStateName, "ephemeral"]
+PresenceStatusName = Literal["online", "away", "offline"]

@@ -5,26 +5,26 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from fixtures.door import NUMBER, Door, OpenDoor
+from fixtures.door import NUMBER, AccountsEnv, OpenAccountsEnv
 from fixtures.stage import code_of
 
-from tidings.accounts.api_keys import ApiKeys
+from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
 from tidings.accounts.records import Device, Phone
-from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
-from tidings.accounts.store.codes import key as code_key
-from tidings.accounts.store.sessions import key as session_key
+from tidings.accounts.store.codes import code_key
+from tidings.accounts.store.sessions import session_key
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.accounts.store.users import claim_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId
 from tidings.platform.dynamo.access import AccessPattern, Operation
-from tidings.platform.dynamo.authentic import AuthenticRows, canonical
+from tidings.platform.dynamo.authentic import AuthenticatedRows, canonical_bytes
 from tidings.platform.dynamo.transactions import Put
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.model import TenantSettings
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 type Row = dict[str, Any]
@@ -59,7 +59,7 @@ def other_than(value: object) -> object:
 
 
 async def refused(
-    door: Door,
+    door: AccountsEnv,
     put: AccessPattern,
     row: Row,
     reading: Reading,
@@ -78,7 +78,7 @@ async def refused(
     assert await reading()
 
 
-async def write(door: Door, pattern: AccessPattern, row: Row) -> None:
+async def write(door: AccountsEnv, pattern: AccessPattern, row: Row) -> None:
     """Write the row raw, into the first table of the pattern."""
     if pattern.operation is Operation.PUT_ITEM:
         await door.client.put(pattern, row)
@@ -93,15 +93,15 @@ def _heard(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_forged_settings_keys_and_api_keys_are_refused(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_door() as door:
-        rows, tenant = AuthenticRows(door.keys), door.tenant
+        rows, tenant = AuthenticatedRows(door.keys), door.tenant
         tenants = DynamoTenantStore(door.client, rows)
-        await Tenants(tenants, door.clock).create(tenant, TenantSettings(name="Acme"))
+        await TenantService(tenants, door.clock).create(tenant, TenantSettings(name="Acme"))
         signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
-        pair = await SigningKeys(signing, door.clock).make(tenant, "Ed25519")
-        issued = (await ApiKeys(api_keys, door.clock).issue(tenant, "x", [Scope.USERS])).key.name
+        pair = await SigningKeyService(signing, door.clock).make(tenant, "Ed25519")
+        issued = (await ApiKeyService(api_keys, door.clock).issue(tenant, "x", [Scope.USERS])).key.name
         for item, reading in (
             ("settings", lambda: tenants.read(tenant)),
             (f"jwk#{pair.key.kid}", lambda: signing.list(tenant)),
@@ -112,11 +112,11 @@ async def test_forged_settings_keys_and_api_keys_are_refused(
             await refused(door, patterns.PUT_API_KEY, dict(row), reading, caplog)
 
 
-async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_door: OpenDoor) -> None:
+async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
-        rows, theirs = AuthenticRows(door.keys), TenantId(f"{door.tenant}-b")
+        rows, theirs = AuthenticatedRows(door.keys), TenantId(f"{door.tenant}-b")
         signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
-        pair = await SigningKeys(signing, door.clock).make(door.tenant, "Ed25519")
+        pair = await SigningKeyService(signing, door.clock).make(door.tenant, "Ed25519")
         row = await door.client.get(
             patterns.READ_SETTINGS, {"tenant": door.tenant, "item": f"jwk#{pair.key.kid}"}
         )
@@ -125,7 +125,7 @@ async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_do
             await door.client.put(patterns.PUT_SIGNING_KEY, dict(row) | copied)
         assert [key.kid for key in await signing.list(door.tenant)] == [pair.key.kid]
         assert await signing.list(theirs) == []
-        issued = (await ApiKeys(api_keys, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
+        issued = (await ApiKeyService(api_keys, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
         key = await door.client.get(
             patterns.FIND_API_KEY, {"tenant": door.tenant, "item": f"key#{issued.key}"}
         )
@@ -137,11 +137,11 @@ async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_do
 
 
 async def test_an_api_key_that_was_revoked_twice_at_once_stays_revoked_and_authentic(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
-        store = DynamoApiKeyStore(door.client, AuthenticRows(door.keys))
-        name = (await ApiKeys(store, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
+        store = DynamoApiKeyStore(door.client, AuthenticatedRows(door.keys))
+        name = (await ApiKeyService(store, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
         assert await store.revoke(name, 1_000)
         assert await store.revoke(name, 2_000)
         found = await store.find(name)
@@ -149,7 +149,9 @@ async def test_an_api_key_that_was_revoked_twice_at_once_stays_revoked_and_authe
         assert found.revoked_at_ms == 1_000
 
 
-async def test_forged_sessions_are_refused(open_door: OpenDoor, caplog: pytest.LogCaptureFixture) -> None:
+async def test_forged_sessions_are_refused(
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
+) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         grant = await door.refresh(grant, "k" * 16)
@@ -166,7 +168,7 @@ async def test_forged_sessions_are_refused(open_door: OpenDoor, caplog: pytest.L
 
 
 async def test_forged_claims_of_phone_numbers_are_refused(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_door() as door:
         await door.log_in()
@@ -176,7 +178,7 @@ async def test_forged_claims_of_phone_numbers_are_refused(
         await refused(door, patterns.CREATE_WITH_PHONE, row, reading, caplog, keys=keys)
 
 
-async def test_a_forged_claim_logs_nobody_in_as_another_user(open_door: OpenDoor) -> None:
+async def test_a_forged_claim_logs_nobody_in_as_another_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.log_in()
         await door.log_in(THEIRS)
@@ -194,13 +196,13 @@ async def test_a_forged_claim_logs_nobody_in_as_another_user(open_door: OpenDoor
         assert (await door.log_in(THEIRS)).grant.session.user == own["owner"]
 
 
-async def claim_of(door: Door, number: str) -> Row:
+async def claim_of(door: AccountsEnv, number: str) -> Row:
     row = await door.client.get(patterns.FIND_CLAIM, claim_key(door.tenant, Phone(number)))
     assert row is not None
     return dict(row)
 
 
-async def test_a_code_whose_time_or_hash_was_changed_lets_nobody_in(open_door: OpenDoor) -> None:
+async def test_a_code_whose_time_or_hash_was_changed_lets_nobody_in(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         for change in ({"ttl": 2_000_000_000}, {"code_hash": b"x" * 32}, {"mac": b"x" * 32}):
             challenge = await door.ask()
@@ -226,5 +228,7 @@ def test_two_different_rows_never_spell_the_same() -> None:
         {"a": "1"},
         {"ab": ""},
     ]
-    spelled = {canonical(tenant, row, none) for row in rows} | {canonical(TenantId("u"), rows[0], none)}
+    spelled = {canonical_bytes(tenant, row, none) for row in rows} | {
+        canonical_bytes(TenantId("u"), rows[0], none)
+    }
     assert len(spelled) == len(rows) + 1

@@ -19,16 +19,16 @@ from fixtures.memory_tenants import MemoryTenantStore
 
 from tidings.accounts.jwks import VerificationKeys
 from tidings.accounts.jwks_http import FetchOptions, HttpJwks, open_http_jwks
-from tidings.accounts.key_sets import SourceError
+from tidings.accounts.key_sets import KeySourceError
 from tidings.accounts.public_keys import public_part
-from tidings.accounts.reach import Reach
-from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.accounts.reach import NetworkPolicy
+from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tenants.model import TokenSettings
 from tidings.tenants.settings import TenantReader
 
-LOCAL = FetchOptions(reach=Reach.LOCAL, timeout_s=0.5, max_bytes=1000)
+LOCAL = FetchOptions(network=NetworkPolicy.LOCAL, timeout_s=0.5, max_bytes=1000)
 
 
 class Scene(NamedTuple):
@@ -43,7 +43,7 @@ async def scene(options: FetchOptions = LOCAL) -> AsyncIterator[Scene]:
 
 
 async def why_not(fetch: HttpJwks, url: str) -> str:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(KeySourceError) as caught:
         await fetch(url)
     return str(caught.value)
 
@@ -111,10 +111,10 @@ async def test_a_server_that_hangs_up_or_is_not_there_is_a_failure() -> None:
         assert "can't be fetched" in await why_not(fetch, server.url)
 
 
-@pytest.mark.parametrize("reach", [Reach.PUBLIC, Reach.PRIVATE])
+@pytest.mark.parametrize("reach", [NetworkPolicy.PUBLIC, NetworkPolicy.PRIVATE])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"])
-async def test_this_machine_is_not_reached_however_it_is_written(reach: Reach, host: str) -> None:
-    options = FetchOptions(reach=reach, timeout_s=2)
+async def test_this_machine_is_not_reached_however_it_is_written(reach: NetworkPolicy, host: str) -> None:
+    options = FetchOptions(network=reach, timeout_s=2)
     async with scene(options) as (server, fetch):
         reason = await why_not(fetch, f"https://{host}:{server.port}/keys")
         assert "no keys are fetched from this address" in reason
@@ -162,7 +162,7 @@ async def test_a_token_is_verified_with_keys_from_a_real_server_through_its_fail
         server.body = json.dumps({"keys": [public_part(key)]}).encode()
         clock = SystemClock()
         keys = VerificationKeys(MemorySigningKeyStore(), fetch, clock)
-        users = UserTokens(TenantReader(tenants, clock), keys, clock, TokenPolicy(kept_s=0))
+        users = UserTokenVerifier(TenantReader(tenants, clock), keys, clock, TokenPolicy(cache_s=0))
         tokens = [mint(key, claims_of(sub=f"u{n}")) for n in range(20)]
         await asyncio.gather(*(users.verify(token) for token in tokens))
         server.status = "500 Oh"

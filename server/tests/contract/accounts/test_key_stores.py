@@ -6,16 +6,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.memory_accounts import MemoryApiKeyStore, MemorySigningKeyStore
 from fixtures.memory_keys import memory_rows
 from fixtures.tables import REGION, Tables
 from msgspec.structs import replace
 
-from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeys, ApiKeyStore
+from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeyService, ApiKeyStore
 from tidings.accounts.model import Scope
 from tidings.accounts.public_keys import make_pair, public_part
-from tidings.accounts.signing_keys import SigningKey, SigningKeys, SigningKeyStore
+from tidings.accounts.signing_keys import SigningKey, SigningKeyService, SigningKeyStore
 from tidings.accounts.store.api_keys import DynamoApiKeyStore
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.kernel.clock import SystemClock
@@ -38,7 +38,7 @@ type Opened = Callable[[], AbstractAsyncContextManager[Stores]]
 
 
 @pytest.fixture
-def tenant(space: Space) -> TenantId:
+def tenant(space: Namespace) -> TenantId:
     return TenantId(space.tenant)
 
 
@@ -154,7 +154,7 @@ async def test_of_many_who_add_one_kid_one_wins(opened: Opened, tenant: TenantId
 
 async def test_what_an_operator_does_with_signing_keys(opened: Opened, tenant: TenantId) -> None:
     async with opened() as stores:
-        keys = SigningKeys(stores.signing_keys, SystemClock())
+        keys = SigningKeyService(stores.signing_keys, SystemClock())
         made = await keys.make(tenant, "Ed25519")
         assert "d" not in made.key.jwk
         theirs = make_pair("P-256") | {"kid": "their-own-2026"}
@@ -175,7 +175,7 @@ async def test_what_an_operator_does_with_signing_keys(opened: Opened, tenant: T
 
 async def test_a_kid_that_can_not_be_part_of_a_key_is_not_stored(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        keys = SigningKeys(DynamoSigningKeyStore(client, ROWS), SystemClock())
+        keys = SigningKeyService(DynamoSigningKeyStore(client, ROWS), SystemClock())
         for kid in ("a#b", "x" * 27):
             with pytest.raises(TidingsError) as caught:
                 await keys.add(tenant, make_pair("Ed25519") | {"kid": kid})
@@ -202,7 +202,7 @@ async def test_kinds_of_keys_are_not_taken_for_one_another_and_a_later_scope_giv
 
 async def test_the_units_of_a_verified_api_key_and_of_keys(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        api_keys = ApiKeys(DynamoApiKeyStore(client, ROWS), SystemClock())
+        api_keys = ApiKeyService(DynamoApiKeyStore(client, ROWS), SystemClock())
         text = (await api_keys.issue(tenant, "x", Scope)).text.reveal()
         for _ in range(20):
             await api_keys.verify(text)

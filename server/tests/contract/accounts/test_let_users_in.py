@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixtures.memory_accounts import MemorySigningKeyStore, Published
+from fixtures.memory_accounts import MemorySigningKeyStore, PublishedKeys
 from fixtures.memory_tenants import MemoryTenantStore
 
 from tidings.accounts.jwks import VerificationKeys
 from tidings.accounts.public_keys import make_pair
-from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
 from tidings.kernel.clock import SystemClock
 from tidings.tenants.settings import TenantReader
 
@@ -42,7 +42,7 @@ async def test_the_lines_of_the_how_to_mint_a_token_that_is_let_in(
     tenants, keys, clock = MemoryTenantStore(), MemorySigningKeyStore(), SystemClock()
     tenants.put("acme")
     keys.register("acme", pair)
-    users = UserTokens(
-        TenantReader(tenants, clock), VerificationKeys(keys, Published(), clock), clock, TokenPolicy()
+    users = UserTokenVerifier(
+        TenantReader(tenants, clock), VerificationKeys(keys, PublishedKeys(), clock), clock, TokenPolicy()
     )
     assert (await users.verify(token_for("anna"))).user == "anna"

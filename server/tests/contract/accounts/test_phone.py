@@ -8,20 +8,29 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from fixtures.door import ADDRESS, CODE_LIFE_S, NUMBER, OTHER_NUMBER, Door, OpenDoor, counts, wrong
+from fixtures.door import (
+    ADDRESS,
+    CODE_LIFE_S,
+    NUMBER,
+    OTHER_NUMBER,
+    AccountsEnv,
+    OpenAccountsEnv,
+    counts,
+    wrong_code,
+)
 from fixtures.stage import code_of
 
-from tidings.accounts.records import Challenge, Device, Login, Phone
-from tidings.accounts.store.codes import key
+from tidings.accounts.records import Challenge, Device, LoginResult, Phone
+from tidings.accounts.store.codes import code_key
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId
-from tidings.limits.model import Kind
+from tidings.limits.model import LimitKind
 from tidings.tables.patterns import accounts as patterns
 
 MINE, THEIRS = Phone(NUMBER), Phone(OTHER_NUMBER)
 
 
-async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: OpenDoor) -> None:
+async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         first, second = await door.log_in(), await door.log_in()
         assert (first.is_new, second.is_new) == (True, False)
@@ -33,26 +42,26 @@ async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: Ope
         assert principal.expires_at_ms == second.grant.access_expires_at_ms
 
 
-async def test_a_wrong_code_does_not_let_in_and_leaves_the_right_one_good(open_door: OpenDoor) -> None:
+async def test_a_wrong_code_does_not_let_in_and_leaves_the_right_one_good(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
         for _ in range(4):
-            assert await code_of(door.answer(challenge, wrong(code))) is Code.CREDENTIAL_INVALID
+            assert await code_of(door.answer(challenge, wrong_code(code))) is Code.CREDENTIAL_INVALID
         assert (await door.answer(challenge, code)).is_new
 
 
-async def test_after_five_wrong_codes_the_right_one_does_not_let_in(open_door: OpenDoor) -> None:
+async def test_after_five_wrong_codes_the_right_one_does_not_let_in(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
         for _ in range(5):
-            await code_of(door.answer(challenge, wrong(code)))
+            await code_of(door.answer(challenge, wrong_code(code)))
         assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
 async def test_twenty_guesses_at_once_are_five_comparisons(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_door() as door:
         challenge = await door.ask()
@@ -71,19 +80,21 @@ async def test_twenty_guesses_at_once_are_five_comparisons(
         assert compared == 5
 
 
-async def test_of_twenty_who_bring_the_right_code_at_once_one_gets_in(open_door: OpenDoor) -> None:
+async def test_of_twenty_who_bring_the_right_code_at_once_one_gets_in(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
         tries = (door.answer(challenge, code) for _ in range(20))
         ends = await asyncio.gather(*tries, return_exceptions=True)
-        assert sum(isinstance(end, Login) for end in ends) == 1
+        assert sum(isinstance(end, LoginResult) for end in ends) == 1
         refusals = [end for end in ends if isinstance(end, TidingsError)]
         assert {refusal.code for refusal in refusals} == {Code.CREDENTIAL_INVALID}
         assert len(refusals) == 19
 
 
-async def test_of_five_right_tries_that_are_all_counted_one_deletes_the_code(open_door: OpenDoor) -> None:
+async def test_of_five_right_tries_that_are_all_counted_one_deletes_the_code(
+    open_door: OpenAccountsEnv,
+) -> None:
     """The delete alone decides: all of these have a try, and the hash to compare with."""
     async with open_door() as door:
         challenge = await door.ask()
@@ -92,7 +103,7 @@ async def test_of_five_right_tries_that_are_all_counted_one_deletes_the_code(ope
         ]
 
 
-async def test_a_code_is_used_once(open_door: OpenDoor) -> None:
+async def test_a_code_is_used_once(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
@@ -100,7 +111,7 @@ async def test_a_code_is_used_once(open_door: OpenDoor) -> None:
         assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: OpenDoor) -> None:
+async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         early, late = await door.ask(), await door.ask()
         await door.outbox.join()
@@ -111,7 +122,7 @@ async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: 
         assert await code_of(door.answer(late, codes[1])) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_code_is_good_for_its_number_and_its_challenge_alone(open_door: OpenDoor) -> None:
+async def test_a_code_is_good_for_its_number_and_its_challenge_alone(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         mine, theirs = await door.ask(NUMBER), await door.ask(OTHER_NUMBER)
         await door.outbox.join()
@@ -123,22 +134,24 @@ async def test_a_code_is_good_for_its_number_and_its_challenge_alone(open_door: 
         await door.answer(mine, mine_code)
 
 
-async def test_who_guesses_at_his_own_challenge_uses_up_nobody_elses_tries(open_door: OpenDoor) -> None:
+async def test_who_guesses_at_his_own_challenge_uses_up_nobody_elses_tries(
+    open_door: OpenAccountsEnv,
+) -> None:
     async with open_door() as door:
         mine = await door.ask()
         code = await door.code()
         strangers = await door.ask()
         for _ in range(6):
-            await code_of(door.answer(strangers, wrong(code)))
+            await code_of(door.answer(strangers, wrong_code(code)))
         await door.answer(mine, code)
 
 
-async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: OpenDoor) -> None:
+async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
         written = await door.client.delete(
-            patterns.REDEEM_CODE, key(door.tenant, challenge.id), returns="ALL_OLD"
+            patterns.REDEEM_CODE, code_key(door.tenant, challenge.id), returns="ALL_OLD"
         )
         assert written.attributes is not None
         assert written.attributes.keys() == {"tenant", "item", "code_hash", "tries", "ttl", "mac"}
@@ -149,9 +162,9 @@ async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: Op
         assert len(written.attributes["code_hash"]) == 32
 
 
-async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenDoor) -> None:
+async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
-        partitions = {str(key(door.tenant, (await door.ask()).id)["tenant"]) for _ in range(3)}
+        partitions = {str(code_key(door.tenant, (await door.ask()).id)["tenant"]) for _ in range(3)}
         assert len(partitions) == 3
         assert all(name.startswith(f"{door.tenant}#code#") for name in partitions)
 
@@ -159,16 +172,16 @@ async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenDoor
 @pytest.mark.parametrize(
     ("kind", "number", "address"),
     [
-        (Kind.CODE_NUMBER_PLACE, NUMBER, ADDRESS),
-        (Kind.CODE_NUMBER, NUMBER, "192.0.2.8"),
-        (Kind.CODE_PREFIX, "+4915112399999", "192.0.2.8"),
-        (Kind.CODE_ADDRESS, OTHER_NUMBER, ADDRESS),
-        (Kind.CODE_TENANT, OTHER_NUMBER, "192.0.2.8"),
-        (Kind.CODE_INSTALLATION, OTHER_NUMBER, "192.0.2.8"),
+        (LimitKind.CODE_NUMBER_PLACE, NUMBER, ADDRESS),
+        (LimitKind.CODE_NUMBER, NUMBER, "192.0.2.8"),
+        (LimitKind.CODE_PREFIX, "+4915112399999", "192.0.2.8"),
+        (LimitKind.CODE_ADDRESS, OTHER_NUMBER, ADDRESS),
+        (LimitKind.CODE_TENANT, OTHER_NUMBER, "192.0.2.8"),
+        (LimitKind.CODE_INSTALLATION, OTHER_NUMBER, "192.0.2.8"),
     ],
 )
 async def test_each_limit_holds_for_itself(
-    open_door: OpenDoor, kind: Kind, number: str, address: str
+    open_door: OpenAccountsEnv, kind: LimitKind, number: str, address: str
 ) -> None:
     async with open_door() as door:
         door.limit(kind, 2)
@@ -182,23 +195,23 @@ async def test_each_limit_holds_for_itself(
         assert len(door.sms.sent) == 2
 
 
-async def test_tries_are_limited_by_address_too(open_door: OpenDoor) -> None:
+async def test_tries_are_limited_by_address_too(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
-        door.limit(Kind.REDEEM_ADDRESS, 1)
+        door.limit(LimitKind.REDEEM_ADDRESS, 1)
         challenge = await door.ask()
         code = await door.code()
-        await code_of(door.answer(challenge, wrong(code)))
+        await code_of(door.answer(challenge, wrong_code(code)))
         assert await code_of(door.answer(challenge, code)) is Code.RATE_LIMITED
 
 
-async def test_a_tenant_that_does_not_exist_gets_no_keys_and_no_codes(open_door: OpenDoor) -> None:
+async def test_a_tenant_that_does_not_exist_gets_no_keys_and_no_codes(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         assert await code_of(door.phone.ask(TenantId("ghost"), NUMBER, "a")) is Code.CREDENTIAL_INVALID
         assert door.key_store.rows == {}
         assert list(door.client.ledger) == []
 
 
-async def test_of_two_first_logins_at_once_there_is_one_user(open_door: OpenDoor) -> None:
+async def test_of_two_first_logins_at_once_there_is_one_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenges = [await door.ask() for _ in range(8)]
         await door.outbox.join()
@@ -209,12 +222,12 @@ async def test_of_two_first_logins_at_once_there_is_one_user(open_door: OpenDoor
         assert sum(login.is_new for login in logins) == 1
 
 
-async def first_that_fits(door: Door, challenge: Challenge, codes: set[str]) -> Login:
+async def first_that_fits(door: AccountsEnv, challenge: Challenge, codes: set[str]) -> LoginResult:
     for code in codes:
         wanted = await door.phone._hash(door.tenant, challenge.id, MINE, code)
         row = await door.client.update(
             patterns.TRY_CODE,
-            key(door.tenant, challenge.id),
+            code_key(door.tenant, challenge.id),
             "ADD tries :no",
             values={":no": 0},
             returns="ALL_NEW",
@@ -227,7 +240,7 @@ async def first_that_fits(door: Door, challenge: Challenge, codes: set[str]) -> 
 
 @pytest.mark.parametrize("is_sign_up_open", [True, False])
 async def test_asking_gives_no_hint_whether_a_number_is_known(
-    open_door: OpenDoor, *, is_sign_up_open: bool
+    open_door: OpenAccountsEnv, *, is_sign_up_open: bool
 ) -> None:
     async with open_door(is_sign_up_open=is_sign_up_open) as door:
         await door.users.create(door.tenant, phone=MINE)
@@ -241,7 +254,7 @@ async def test_asking_gives_no_hint_whether_a_number_is_known(
 
 
 async def test_asking_takes_as_long_for_a_known_number_as_for_another(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking a number up and sending are slow here, so that an answer that waits for either shows it."""
     async with open_door(is_sign_up_open=False) as door:
@@ -271,7 +284,7 @@ def slow[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     return slowed
 
 
-async def test_where_sign_up_is_closed_a_guessed_code_makes_no_user(open_door: OpenDoor) -> None:
+async def test_where_sign_up_is_closed_a_guessed_code_makes_no_user(open_door: OpenAccountsEnv) -> None:
     async with open_door(is_sign_up_open=False) as door:
         challenge = await door.ask()
         await door.outbox.join()
@@ -282,7 +295,7 @@ async def test_where_sign_up_is_closed_a_guessed_code_makes_no_user(open_door: O
         assert await door.users.by_phone(door.tenant, MINE) is None
 
 
-async def test_the_units_of_a_login(open_door: OpenDoor) -> None:
+async def test_the_units_of_a_login(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.log_in()
         written, read = counts(door, "write_units"), counts(door, "read_units")
@@ -300,7 +313,7 @@ async def test_the_units_of_a_login(open_door: OpenDoor) -> None:
         }
 
 
-async def calls_of_asking(door: Door, number: str) -> dict[str, int]:
+async def calls_of_asking(door: AccountsEnv, number: str) -> dict[str, int]:
     """Up to the answer: what happens after it nobody can time."""
     await door.outbox.join()
     before = counts(door, "calls")
@@ -308,7 +321,9 @@ async def calls_of_asking(door: Door, number: str) -> dict[str, int]:
     return dict(counts(door, "calls") - before)
 
 
-async def test_an_installation_that_sends_no_messages_says_so_and_makes_no_code(open_door: OpenDoor) -> None:
+async def test_an_installation_that_sends_no_messages_says_so_and_makes_no_code(
+    open_door: OpenAccountsEnv,
+) -> None:
     async with open_door(sends_codes=False) as door:
         assert await code_of(door.ask()) is Code.PHONE_LOGIN_OFF
         assert not door.sms.sent

@@ -2,28 +2,28 @@
 
 from collections.abc import Awaitable
 
-from fixtures.door import ADDRESS, NUMBER, OpenDoor
+from fixtures.door import ADDRESS, NUMBER, OpenAccountsEnv
 from fixtures.stage import code_of
 from msgspec.structs import replace
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.limits.model import Kind
+from tidings.limits.model import LimitKind
 from tidings.run.options import limit_policies
 from tidings.run.settings import Settings
-from tidings.tenants.model import Rate, RateOverrides
+from tidings.tenants.model import RateLimit, RateOverrides
 
 
-async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(open_door: OpenDoor) -> None:
+async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(open_door: OpenAccountsEnv) -> None:
     """SMS pumping with the default limits: one IPv6 /48 has 65,536 networks of /64 to ask from."""
     async with open_door() as door:
         door.policies.update(limit_policies(Settings()))
         satellite = [
             await code_of(door.ask(f"+88216{n:07}", f"2001:db8:1:{n:x}::1"))
-            for n in range(door.policies[Kind.CODE_NETWORK].burst)
+            for n in range(door.policies[LimitKind.CODE_NETWORK].burst)
         ]
         assert set(satellite) == {Code.REQUEST_INVALID}, "the tenant serves +49 only"
         ends = [await end_of(door.ask(f"+4915{n:09}", f"2001:db8:2:{n:x}::1")) for n in range(60)]
-        assert ends.count(None) <= door.policies[Kind.CODE_NETWORK].burst
+        assert ends.count(None) <= door.policies[LimitKind.CODE_NETWORK].burst
         assert set(ends[-30:]) == {Code.RATE_LIMITED}
         assert await end_of(door.ask(NUMBER, "2001:db8:3::1")) is None, "another site is not affected"
         await door.outbox.join()
@@ -31,14 +31,14 @@ async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(open_door
         assert (door.phone.stats.requested, door.phone.stats.redeemed) == (ends.count(None) + 1, 0)
 
 
-async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenDoor) -> None:
+async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         door.policies.update(limit_policies(Settings()))
         ends = [
             await end_of(door.ask(f"+49{n:03}{n:08}", f"198.51.{n // 200}.{n % 200}")) for n in range(150)
         ]
-        assert ends.count(None) == door.policies[Kind.CODE_TENANT].burst
-        rates = RateOverrides(code=Rate(per_s=1, burst=100))
+        assert ends.count(None) == door.policies[LimitKind.CODE_TENANT].burst
+        rates = RateOverrides(code=RateLimit(per_s=1, burst=100))
         door.tenants.settings = replace(door.tenants.settings, rates=rates)
         door.clock.now_s += 1000
         more = [
@@ -48,7 +48,7 @@ async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenDoo
         assert more.count(None) == 100, "the tenant's own bound"
 
 
-async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenDoor) -> None:
+async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         door.policies.update(limit_policies(Settings()))
         for n in range(5):
@@ -62,7 +62,7 @@ async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenDo
             await end_of(door.ask(f"+49{n:03}{n:08}", f"203.0.{n}.1"))
         assert await code_of(door.ask(NUMBER, "198.51.100.250")) is Code.RATE_LIMITED
         assert await end_of(door.ask(NUMBER, home)) is None, "a place that has logged in has its own share"
-        bound = door.policies[Kind.CODE_NUMBER_PLACE].burst
+        bound = door.policies[LimitKind.CODE_NUMBER_PLACE].burst
         assert [await end_of(door.ask(NUMBER, home)) for _ in range(bound)].count(None) < bound
 
 

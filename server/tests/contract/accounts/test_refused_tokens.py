@@ -4,14 +4,14 @@ import logging
 from collections.abc import Awaitable
 
 import pytest
-from fixtures.door import NUMBER, OpenDoor
+from fixtures.door import NUMBER, OpenAccountsEnv
 from fixtures.stage import code_of
 from msgspec.structs import replace
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device
-from tidings.accounts.refresh import spell
-from tidings.accounts.rules import phone_of
+from tidings.accounts.refresh import format_token
+from tidings.accounts.rules import parse_phone
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, new_ulid
 from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
@@ -26,7 +26,7 @@ def _security(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
 
 
 async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
     caplog.set_level(logging.INFO, "tidings.security")
@@ -43,11 +43,11 @@ async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
         row, token = grant.session, grant.access_token.reveal()
         known = {"tenant": door.tenant, "user": row.user, "subject": row.session}
         mac = (await door.keys.of(door.tenant)).fingerprint
-        unknown = spell(TenantId("invented"), other.session.session, bytes(32), mac)
+        unknown = format_token(TenantId("invented"), other.session.session, bytes(32), mac)
         assert "tenant" not in await logged(door.sessions.refresh(unknown))
         assert "tenant" not in await logged(door.access.verify(token[:-4] + "AAAA"))
         assert await logged(door.access.verify("junk")) == {"reason": "malformed access token"}
-        wrong = spell(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
+        wrong = format_token(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
         assert await logged(door.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
         principal = await door.access.verify(token)
         await door.sessions.revoke(door.tenant, row.user, row.session)
@@ -55,7 +55,7 @@ async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
 
 
 async def test_refused_logins_by_phone_are_in_the_security_log(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
     caplog.set_level(logging.INFO, "tidings.security")
@@ -69,7 +69,7 @@ async def test_refused_logins_by_phone_are_in_the_security_log(
     async with open_door(is_sign_up_open=False) as door:
         malformed = await logged(door.answer(await door.ask(), "12345x"))
         assert malformed == {"tenant": door.tenant, "reason": "malformed code"}
-        await door.users.create(door.tenant, phone=phone_of(NUMBER))
+        await door.users.create(door.tenant, phone=parse_phone(NUMBER))
         challenge = await door.ask()
         code = await door.code()
         with monkeypatch.context() as lost:
@@ -87,13 +87,13 @@ async def _nothing(*_: object) -> None:
 
 
 async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
-    open_door: OpenDoor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
     caplog.set_level(logging.INFO, "tidings.security")
     async with open_door() as door:
         mac = (await door.keys.of(door.tenant)).fingerprint
         for n in range(2 * MAX_PER_WINDOW):
-            token = spell(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
+            token = format_token(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
             assert await code_of(door.sessions.refresh(token)) is REFUSED
     assert len(_security(caplog)) == MAX_PER_WINDOW

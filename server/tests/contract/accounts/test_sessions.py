@@ -5,12 +5,21 @@ import os
 from collections.abc import Sequence
 
 import pytest
-from fixtures.door import IDLE_S, KEPT_S, LAPTOP, MAX_SESSIONS, OTHER_NUMBER, Door, OpenDoor, counts
+from fixtures.door import (
+    IDLE_S,
+    KEPT_S,
+    LAPTOP,
+    MAX_SESSIONS,
+    OTHER_NUMBER,
+    AccountsEnv,
+    OpenAccountsEnv,
+    counts,
+)
 from fixtures.stage import code_of
 
 from tidings.accounts.model import Principal
-from tidings.accounts.records import Device, Grant, Session
-from tidings.accounts.refresh import spell
+from tidings.accounts.records import Device, Session, TokenGrant
+from tidings.accounts.refresh import format_token
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
 from tidings.tables.patterns import accounts as patterns
@@ -19,16 +28,15 @@ PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
 REFUSED = Code.CREDENTIAL_INVALID
 
 
-def retry_key() -> str:
-    return new_ulid()
+retry_key = new_ulid
 
 
-async def is_on(door: Door, grant: Grant) -> bool:
+async def is_on(door: AccountsEnv, grant: TokenGrant) -> bool:
     session = grant.session
     return await door.session_rows.read(session.tenant, session.session) is not None
 
 
-async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: OpenDoor) -> None:
+async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         first = (await door.log_in()).grant
         second = await door.refresh(first, retry_key())
@@ -39,7 +47,7 @@ async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: O
         assert (await door.access.verify(third.access_token.reveal())).session == first.session.session
 
 
-async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: OpenDoor) -> None:
+async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         for _ in range(2):
@@ -49,9 +57,7 @@ async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: 
         assert await code_of(door.refresh(grant, retry_key())) is REFUSED
 
 
-async def test_a_session_ends_a_year_after_its_login_however_often_it_is_refreshed(
-    open_door: OpenDoor,
-) -> None:
+async def test_a_session_ends_a_year_after_its_login_despite_refreshes(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         for _ in range(7):
@@ -62,7 +68,7 @@ async def test_a_session_ends_a_year_after_its_login_however_often_it_is_refresh
         assert await code_of(door.refresh(grant, retry_key())) is REFUSED
 
 
-async def test_a_retry_whose_answer_was_lost_gets_the_same_token_however_late(open_door: OpenDoor) -> None:
+async def test_a_retry_whose_answer_was_lost_gets_the_same_token(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant, key = (await door.log_in()).grant, retry_key()
         lost = await door.refresh(grant, key)
@@ -75,7 +81,7 @@ async def test_a_retry_whose_answer_was_lost_gets_the_same_token_however_late(op
 
 @pytest.mark.parametrize("key", [None, "a-key-of-chance-1"])
 async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, key: str | None
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
@@ -91,7 +97,7 @@ async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
 
 @pytest.mark.parametrize("other_key", [None, "another-key-drawn"])
 async def test_a_spent_token_without_its_retry_key_ends_the_session(
-    open_door: OpenDoor, other_key: str | None
+    open_door: OpenAccountsEnv, other_key: str | None
 ) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
@@ -101,7 +107,7 @@ async def test_a_spent_token_without_its_retry_key_ends_the_session(
         assert await code_of(door.refresh(current, retry_key())) is REFUSED
 
 
-async def test_a_refresh_without_a_key_has_no_retry(open_door: OpenDoor) -> None:
+async def test_a_refresh_without_a_key_has_no_retry(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         await door.refresh(grant)
@@ -109,9 +115,7 @@ async def test_a_refresh_without_a_key_has_no_retry(open_door: OpenDoor) -> None
         assert not await is_on(door, grant)
 
 
-async def test_once_the_next_token_is_used_a_retry_of_the_one_before_ends_the_session(
-    open_door: OpenDoor,
-) -> None:
+async def test_a_retry_after_the_next_token_was_used_ends_the_session(open_door: OpenAccountsEnv) -> None:
     """Who holds the next one has had the answer: somebody else has the token and its key."""
     async with open_door() as door:
         grant, key = (await door.log_in()).grant, retry_key()
@@ -120,9 +124,7 @@ async def test_once_the_next_token_is_used_a_retry_of_the_one_before_ends_the_se
         assert not await is_on(door, grant)
 
 
-async def test_a_thief_who_refreshes_first_loses_the_session_when_its_owner_comes(
-    open_door: OpenDoor,
-) -> None:
+async def test_a_thief_who_refreshes_first_loses_the_session_to_its_owner(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         stolen = (await door.log_in()).grant
         thiefs = await door.refresh(stolen, retry_key())
@@ -130,18 +132,18 @@ async def test_a_thief_who_refreshes_first_loses_the_session_when_its_owner_come
         assert await code_of(door.refresh(thiefs, retry_key())) is REFUSED
 
 
-async def test_who_only_knows_a_sessions_id_can_not_end_it(open_door: OpenDoor) -> None:
+async def test_who_only_knows_a_sessions_id_can_not_end_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         session = grant.session
         for secret in (b"\x00" * 32, os.urandom(32)):
-            forged = spell(session.tenant, session.session, secret, lambda _: b"\x00" * 32)
+            forged = format_token(session.tenant, session.session, secret, lambda _: b"\x00" * 32)
             assert await code_of(door.sessions.refresh(forged, retry_key())) is REFUSED
         assert await is_on(door, grant)
         await door.refresh(grant, retry_key())
 
 
-async def test_twenty_refreshes_at_once_with_one_key_get_one_token(open_door: OpenDoor) -> None:
+async def test_twenty_refreshes_at_once_with_one_key_get_one_token(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant, key = (await door.log_in()).grant, retry_key()
         grants = await asyncio.gather(*(door.refresh(grant, key) for _ in range(20)))
@@ -150,20 +152,20 @@ async def test_twenty_refreshes_at_once_with_one_key_get_one_token(open_door: Op
 
 
 async def test_twenty_refreshes_at_once_with_keys_of_their_own_get_one_token_and_the_session_ends(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         tries = (door.refresh(grant, retry_key()) for _ in range(20))
         ends = await asyncio.gather(*tries, return_exceptions=True)
-        winners = [end for end in ends if isinstance(end, Grant)]
+        winners = [end for end in ends if isinstance(end, TokenGrant)]
         assert len(winners) == 1
         assert {end.code for end in ends if isinstance(end, TidingsError)} == {REFUSED}
         assert not await is_on(door, grant)
         assert await code_of(door.refresh(winners[0], retry_key())) is REFUSED
 
 
-async def test_a_token_of_another_tenants_session_is_refused(open_door: OpenDoor) -> None:
+async def test_a_token_of_another_tenants_session_is_refused(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         token = (await door.log_in()).grant.refresh_token.reveal()
         moved = token.replace(f"tdr.{door.tenant}.", f"tdr.{door.tenant}x.")
@@ -171,7 +173,7 @@ async def test_a_token_of_another_tenants_session_is_refused(open_door: OpenDoor
         assert set(door.key_store.rows) == {door.tenant}
 
 
-async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_door: OpenDoor) -> None:
+async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         login = await door.log_in()
         door.clock.now_s += 1
@@ -185,7 +187,7 @@ async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_door: Ope
         await door.refresh(other.grant, retry_key())
 
 
-async def test_a_device_that_logs_in_again_replaces_its_earlier_session(open_door: OpenDoor) -> None:
+async def test_a_device_that_logs_in_again_replaces_its_earlier_session(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         first, phone = await door.log_in(), await door.log_in(device=PHONE)
         neighbour = await door.log_in(OTHER_NUMBER)
@@ -198,7 +200,7 @@ async def test_a_device_that_logs_in_again_replaces_its_earlier_session(open_doo
 
 
 async def test_two_logins_of_one_device_at_the_same_time_leave_one_session(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each login lists the other's row, and they must not end each other."""
     async with open_door() as door:
@@ -217,7 +219,7 @@ async def test_two_logins_of_one_device_at_the_same_time_leave_one_session(
 
 
 async def test_a_user_has_a_bounded_number_of_sessions_and_the_least_recently_used_ends(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
         user = (await door.log_in()).user
@@ -238,7 +240,7 @@ async def test_a_user_has_a_bounded_number_of_sessions_and_the_least_recently_us
         assert not await is_on(door, grants[1])
 
 
-async def test_nobody_ends_a_session_of_another_user(open_door: OpenDoor) -> None:
+async def test_nobody_ends_a_session_of_another_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         mine, theirs = await door.log_in(), await door.log_in(OTHER_NUMBER)
         session = theirs.grant.session.session
@@ -246,7 +248,7 @@ async def test_nobody_ends_a_session_of_another_user(open_door: OpenDoor) -> Non
         await door.refresh(theirs.grant, retry_key())
 
 
-async def test_all_sessions_end_together_and_those_of_others_go_on(open_door: OpenDoor) -> None:
+async def test_all_sessions_end_together_and_those_of_others_go_on(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         logins = [await door.log_in(), await door.log_in(device=PHONE)]
         other = await door.log_in(OTHER_NUMBER)
@@ -257,7 +259,7 @@ async def test_all_sessions_end_together_and_those_of_others_go_on(open_door: Op
 
 
 async def test_a_session_that_the_index_does_not_show_yet_ends_with_the_others(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_door() as door:
         login = await door.log_in()
@@ -274,7 +276,7 @@ async def test_a_session_that_the_index_does_not_show_yet_ends_with_the_others(
         assert not await is_on(door, login.grant)
 
 
-async def test_a_login_that_is_under_way_while_all_sessions_end_is_over_too(open_door: OpenDoor) -> None:
+async def test_a_login_that_is_under_way_while_all_sessions_end_ends_too(open_door: OpenAccountsEnv) -> None:
     """Its user was read before, its row is written after."""
     async with open_door() as door:
         user = (await door.log_in()).user
@@ -283,13 +285,13 @@ async def test_a_login_that_is_under_way_while_all_sessions_end_is_over_too(open
         assert await code_of(door.refresh(late, retry_key())) is REFUSED
 
 
-async def test_ending_the_sessions_of_nobody_is_said_so(open_door: OpenDoor) -> None:
+async def test_ending_the_sessions_of_nobody_is_said_so(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         assert await code_of(door.sessions.revoke_all(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
         assert await code_of(door.sessions.list(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
 
 
-async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_door: OpenDoor) -> None:
+async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         login = await door.log_in()
         principal = await door.access.verify(login.grant.access_token.reveal())
@@ -301,7 +303,7 @@ async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_doo
         assert await code_of(door.live.validate(principal)) is REFUSED
 
 
-async def test_many_requests_of_a_session_cost_one_look(open_door: OpenDoor) -> None:
+async def test_many_requests_of_a_session_cost_one_look(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         login = await door.log_in()
         principal = await door.access.verify(login.grant.access_token.reveal())
@@ -314,7 +316,7 @@ async def test_many_requests_of_a_session_cost_one_look(open_door: OpenDoor) -> 
 
 
 async def test_a_session_that_a_late_read_does_not_show_yet_is_not_refused(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_door() as door:
         login = await door.log_in()
@@ -327,7 +329,7 @@ async def test_a_session_that_a_late_read_does_not_show_yet_is_not_refused(
         await door.live.validate(principal)
 
 
-async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: OpenDoor) -> None:
+async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         session = (await door.log_in()).grant.session
         other = await door.log_in(OTHER_NUMBER)
@@ -336,7 +338,7 @@ async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: Op
             assert await code_of(door.live.validate(forged)) is REFUSED
 
 
-async def test_the_units_of_a_refresh(open_door: OpenDoor) -> None:
+async def test_the_units_of_a_refresh(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         written, read = counts(door, "write_units"), counts(door, "read_units")

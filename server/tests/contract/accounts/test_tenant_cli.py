@@ -10,7 +10,7 @@ from secrets import token_bytes
 
 import pytest
 from click.testing import CliRunner, Result
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.memory_accounts import claims_of, mint, pair
 from fixtures.tables import REGION, Tables
 
@@ -35,7 +35,7 @@ def run(tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def tenant(run: Run, space: Space) -> str:
+def tenant(run: Run, space: Namespace) -> str:
     assert run("tenant", "create", space.tenant).exit_code == 0
     return space.tenant
 
@@ -53,7 +53,7 @@ def test_a_content_key_is_rotated_for_a_tenant_that_exists(run: Run, tenant: str
 
 @pytest.mark.parametrize("kms", ["file", "credential"])
 def test_keys_are_rewrapped_and_the_former_master_key_is_given_up(
-    run: Run, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kms: str
+    run: Run, space: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kms: str
 ) -> None:
     setting = {"file": "KEY_FILE", "credential": "CREDENTIAL_FILE"}[kms]
     old, new = (master_key(tmp_path / f"{name}.key") for name in ("old", "new"))

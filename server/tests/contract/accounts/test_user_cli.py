@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from fixtures.door import NUMBER, OpenDoor
-from fixtures.engines import Space
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, file_rows
+from fixtures.door import NUMBER, OpenAccountsEnv
+from fixtures.engines import Namespace
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, file_rows
 from fixtures.tables import REGION, Tables
 
 from tidings.accounts.records import Device
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId
 from tidings.run.cli import tidings
@@ -37,7 +37,7 @@ def fails_with(result: Result) -> Code:
     return result.exception.code
 
 
-def test_a_user_is_made_and_shown(space: Space) -> None:
+def test_a_user_is_made_and_shown(space: Namespace) -> None:
     made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
     assert made.exit_code == 0, made.output
     user = json.loads(made.stdout)
@@ -53,7 +53,7 @@ def test_a_user_is_made_and_shown(space: Space) -> None:
 @pytest.mark.parametrize(
     "name", ["[/x]", "\x1b]0;owned\x07Anna", "[link=https://evil.example]Support[/link]"]
 )
-def test_a_hostile_name_is_shown_as_text(space: Space, name: str) -> None:
+def test_a_hostile_name_is_shown_as_text(space: Namespace, name: str) -> None:
     typed("create", space.tenant, "--id", "anna", "--name", name)
     shown = typed("show", space.tenant, "anna")
     assert shown.exit_code == 0, shown.exception
@@ -66,16 +66,16 @@ def listed(tenant: str, *words: str) -> Result:
 
 
 def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
-    play: Play, space: Space, monkeypatch: pytest.MonkeyPatch
+    play: RunUseCases, space: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent_at: list[str] = []
 
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.group(CLEO)
         for n in range(12):
             stage.clock.ahead_ms += 60_000
-            sent_at.append(time_text(stage.clock.now_ms()))
+            sent_at.append(format_ms(stage.clock.now_ms()))
             await stage.send(chat, ANNA, f"secret {n}")
 
     play(scene)
@@ -99,8 +99,8 @@ def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
     assert "secret" not in found.output + plain
 
 
-def test_the_chats_of_a_user_are_shown_page_by_page(play: Play, space: Space) -> None:
-    async def scene(stage: Stage) -> None:
+def test_the_chats_of_a_user_are_shown_page_by_page(play: RunUseCases, space: Namespace) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         for other in (BEN, CLEO, DORA):
             await stage.manage.direct(stage.tenant, ANNA, other)
 
@@ -114,7 +114,7 @@ def test_the_chats_of_a_user_are_shown_page_by_page(play: Play, space: Space) ->
     assert seen[0] in typed("chats", space.tenant, "anna", "--limit", "1").output
 
 
-def test_users_are_listed_found_and_suspended(space: Space) -> None:
+def test_users_are_listed_found_and_suspended(space: Namespace) -> None:
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna Schmidt")
     typed("create", space.tenant, "--id", "ben")
@@ -154,7 +154,7 @@ def test_a_tenant_that_does_not_exist_is_named() -> None:
     ids=lambda words: " ".join(words[:2]),
 )
 def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
-    words: tuple[str, ...], space: Space, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], space: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a tenant that exists, the same command names the inbox or the job."""
     monkeypatch.setenv(
@@ -170,7 +170,7 @@ def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
     assert fails_with(CliRunner().invoke(tidings, there)) is wanted
 
 
-def test_what_is_wrong_is_said(space: Space) -> None:
+def test_what_is_wrong_is_said(space: Namespace) -> None:
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said(space: Space) -> None:
     assert typed("show", space.tenant).exit_code == 2
 
 
-def test_sessions_are_listed_and_ended(open_door: OpenDoor, space: Space, tmp_path: Path) -> None:
+def test_sessions_are_listed_and_ended(open_door: OpenAccountsEnv, space: Namespace, tmp_path: Path) -> None:
     async def log_in_three_times() -> str:
         async with open_door() as door:
             door.session_rows._rows = file_rows(door.client, tmp_path)

@@ -5,13 +5,13 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
-from fixtures.door import NUMBER, OTHER_NUMBER, OpenDoor, counts
+from fixtures.door import NUMBER, OTHER_NUMBER, OpenAccountsEnv, counts
 from fixtures.stage import code_of
 from msgspec.structs import replace
 
 from tidings.accounts.model import Principal
 from tidings.accounts.records import Phone, ProfileChange
-from tidings.accounts.store.revocations import DynamoRevocations
+from tidings.accounts.store.revocations import DynamoRevocationLog
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.errors import DynamoError
@@ -25,7 +25,7 @@ MINE = Phone(NUMBER)
 ANNA = UserId("anna")
 
 
-async def test_a_user_is_read_as_it_was_made(open_door: OpenDoor) -> None:
+async def test_a_user_is_read_as_it_was_made(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         made = await door.users.create(
             door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/anna.png"
@@ -34,7 +34,7 @@ async def test_a_user_is_read_as_it_was_made(open_door: OpenDoor) -> None:
         assert await door.users.by_phone(door.tenant, MINE) == made
 
 
-async def test_an_id_and_a_number_are_given_once(open_door: OpenDoor) -> None:
+async def test_an_id_and_a_number_are_given_once(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.users.create(door.tenant, ANNA, phone=MINE)
         other = Phone(OTHER_NUMBER)
@@ -45,7 +45,7 @@ async def test_an_id_and_a_number_are_given_once(open_door: OpenDoor) -> None:
         assert await code_of(door.users.read(door.tenant, UserId("ben"))) is Code.USER_NOT_FOUND
 
 
-async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: OpenDoor) -> None:
+async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         other = TenantId(door.tenant + "x")
         mine = await door.users.create(door.tenant, ANNA, phone=MINE)
@@ -55,7 +55,7 @@ async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: O
 
 
 async def test_of_twenty_who_make_the_user_of_one_number_at_once_all_get_the_same(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
         made = await asyncio.gather(*(door.users.for_phone(door.tenant, MINE) for _ in range(20)))
@@ -63,14 +63,14 @@ async def test_of_twenty_who_make_the_user_of_one_number_at_once_all_get_the_sam
         assert sum(is_new for _, is_new in made) == 1
 
 
-async def test_a_claim_is_not_shown_as_a_user(open_door: OpenDoor) -> None:
+async def test_a_claim_is_not_shown_as_a_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.users.create(door.tenant, ANNA, phone=MINE)
         found = await door.users.read_many(door.tenant, [ANNA, UserId("phone"), UserId("ghost"), ANNA])
         assert set(found) == {ANNA}
 
 
-async def test_the_index_shows_a_number_once(open_door: OpenDoor) -> None:
+async def test_the_index_shows_a_number_once(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.users.create(door.tenant, ANNA, phone=MINE)
         by_number = Query(
@@ -82,7 +82,7 @@ async def test_the_index_shows_a_number_once(open_door: OpenDoor) -> None:
 
 @pytest.mark.parametrize("phone", [None, MINE])
 async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
-    open_door: OpenDoor, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
+    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
 ) -> None:
     async with open_door() as door:
         for name in ("put", "transact_write"):
@@ -109,7 +109,7 @@ def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T
     return again
 
 
-async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door: OpenDoor) -> None:
+async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         made = await door.users.create(
             door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/1"
@@ -122,14 +122,14 @@ async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door:
         assert await door.users.read(door.tenant, ANNA) == bare
 
 
-async def test_a_user_who_is_not_there_is_not_made_by_a_change(open_door: OpenDoor) -> None:
+async def test_a_user_who_is_not_there_is_not_made_by_a_change(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         change = ProfileChange(display_name="Nobody")
         assert await code_of(door.users.update(door.tenant, ANNA, change)) is Code.USER_NOT_FOUND
         assert await code_of(door.users.read(door.tenant, ANNA)) is Code.USER_NOT_FOUND
 
 
-async def test_the_units_of_a_new_user(open_door: OpenDoor) -> None:
+async def test_the_units_of_a_new_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.users.for_phone(door.tenant, MINE)
         assert counts(door, "write_units") == {
@@ -139,7 +139,7 @@ async def test_the_units_of_a_new_user(open_door: OpenDoor) -> None:
         assert +counts(door, "read_units") == {patterns.FIND_CLAIM.name: 1}
 
 
-async def test_a_user_and_their_item_in_the_directory_are_one_transaction(open_door: OpenDoor) -> None:
+async def test_a_user_and_their_item_in_the_directory_are_one_transaction(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await asyncio.gather(*(door.admission.of(door.tenant, ANNA) for _ in range(20)))
         await door.users.create(door.tenant, UserId("ben"), phone=MINE)
@@ -152,14 +152,14 @@ async def test_a_user_and_their_item_in_the_directory_are_one_transaction(open_d
             assert await door.client.get(READ_PROFILE, key) is not None
 
 
-async def test_two_processes_that_admit_a_user_at_once_agree(open_door: OpenDoor) -> None:
+async def test_two_processes_that_admit_a_user_at_once_agree(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         found = await asyncio.gather(*(door.users.admitted(door.tenant, ANNA) for _ in range(10)))
         assert {user.created_at_ms for user in found} == {found[0].created_at_ms}
 
 
 async def test_a_known_user_costs_one_read_for_many_requests_and_a_new_one_four_units(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
         for _ in range(50):
@@ -168,7 +168,9 @@ async def test_a_known_user_costs_one_read_for_many_requests_and_a_new_one_four_
         assert +counts(door, "read_units") == {patterns.CONFIRM_USER.name: 1}
 
 
-async def test_users_are_listed_page_by_page_each_once_and_found_by_prefix(open_door: OpenDoor) -> None:
+async def test_users_are_listed_page_by_page_each_once_and_found_by_prefix(
+    open_door: OpenAccountsEnv,
+) -> None:
     async with open_door() as door:
         names = {f"u{n}" for n in range(23)} | {"x1", "x2"}
         await asyncio.gather(*(door.users.create(door.tenant, UserId(name)) for name in names))
@@ -185,26 +187,26 @@ async def test_users_are_listed_page_by_page_each_once_and_found_by_prefix(open_
 
 
 async def test_a_suspended_user_is_refused_and_so_are_tokens_from_before_a_sign_out(
-    open_door: OpenDoor,
+    open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
         now_ms = door.clock.now_ms()
         token = Principal(tenant=door.tenant, user=ANNA, issued_at_ms=now_ms - 1000)
         await door.admission.check(token)
         await door.users.suspend(door.tenant, ANNA, is_on=True)
-        door.admission.forget(door.tenant, ANNA)
+        door.admission.evict(door.tenant, ANNA)
         assert await code_of(door.admission.check(token)) is Code.FORBIDDEN
         await door.users.suspend(door.tenant, ANNA, is_on=False)
         await door.sessions.revoke_all(door.tenant, ANNA)
-        door.admission.forget(door.tenant, ANNA)
+        door.admission.evict(door.tenant, ANNA)
         assert await code_of(door.admission.check(token)) is Code.CREDENTIAL_INVALID
         without = replace(token, issued_at_ms=None)
         assert await code_of(door.admission.check(without)) is Code.CREDENTIAL_INVALID
         await door.admission.check(replace(token, issued_at_ms=now_ms + 1000))
-        told = await DynamoRevocations(door.client).since(now_ms - 1000)
+        told = await DynamoRevocationLog(door.client).since(now_ms - 1000)
         assert {each.user for _, each in told if each.tenant == door.tenant} == {ANNA}
 
 
-async def test_a_suspension_of_nobody_changes_nothing(open_door: OpenDoor) -> None:
+async def test_a_suspension_of_nobody_changes_nothing(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         assert await code_of(door.users.suspend(door.tenant, ANNA, is_on=True)) is Code.USER_NOT_FOUND

@@ -10,15 +10,15 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from fixtures.house import House
+from fixtures.house import RestApp
 from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
 from tidings.accounts.model import Scope
 from tidings.accounts.records import Phone
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
-from tidings.notices.broadcast import Step, WideWish
-from tidings.notices.config import Wanted
-from tidings.notices.send import Sent, Wish
+from tidings.notices.broadcast import BroadcastRequest, RolloutStep
+from tidings.notices.config import InboxSpec
+from tidings.notices.send import SendNotificationRequest, SendNotificationResult
 
 
 class Reach(Enum):
@@ -55,7 +55,7 @@ class Example:
 SAID = {"text": "hi", "client_message_id": "matrix"}
 FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
-NOTICE = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 SENT = {"uids": ["anna"], "message": {"title": "hi"}}
 POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
@@ -113,10 +113,10 @@ EXAMPLES: dict[str, Example] = {
     "list_notices": Example("/v1/inboxes/default/notices", reach=Reach.OWN),
     "count_notices": Example("/v1/inboxes/default/counts", reach=Reach.OWN),
     "read_notices": Example("/v1/inboxes/default/read", {}, Reach.OWN),
-    "unread_notices": Example("/v1/inboxes/default/unread", {"ids": [NOTICE]}, Reach.OWN),
+    "unread_notices": Example("/v1/inboxes/default/unread", {"ids": [NOTIFICATION]}, Reach.OWN),
     "see_notices": Example("/v1/inboxes/default/seen", reach=Reach.OWN),
-    "archive_notices": Example("/v1/inboxes/default/archive", {"ids": [NOTICE]}, Reach.OWN),
-    "restore_notices": Example("/v1/inboxes/default/restore", {"ids": [NOTICE]}, Reach.OWN),
+    "archive_notices": Example("/v1/inboxes/default/archive", {"ids": [NOTIFICATION]}, Reach.OWN),
+    "restore_notices": Example("/v1/inboxes/default/restore", {"ids": [NOTIFICATION]}, Reach.OWN),
     "list_inboxes": Example("/v1/inboxes", reach=Reach.NOTICES),
     "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTICES),
     "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTICES),
@@ -156,7 +156,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "stack_last": Example("/stack/users/v1/{tenant}/default/messages/last/5", reach=Reach.ADDRESSED),
     "stack_read": Example(
-        "/stack/users/v1/{tenant}/default/messages/read/", {"ids": [NOTICE]}, Reach.ADDRESSED
+        "/stack/users/v1/{tenant}/default/messages/read/", {"ids": [NOTIFICATION]}, Reach.ADDRESSED
     ),
     "ask_for_code": Example("/v1/login/phone", {"tenant": "{tenant}", "phone": "+4915112345678"}, Reach.OPEN),
     "redeem_code": Example("/v1/login/phone/redeem", REDEEMED, Reach.OPEN),
@@ -171,7 +171,7 @@ class Scene:
     `later` was said after cleo left, `private` is anna's name: neither may be seen by who has no business there.
     """
 
-    house: House
+    house: RestApp
     chat: ChatKey
     message: str
     notice: str
@@ -216,11 +216,11 @@ class Scene:
         if example.reach is Reach.SERVER:
             return ring.server(tenant, Scope.USERS)
         if example.reach is Reach.NOTICES:
-            return ring.server(tenant, Scope.NOTICES)
+            return ring.server(tenant, Scope.NOTIFICATIONS)
         return ring.user(tenant, example.caller)
 
 
-async def set_scene(house: House) -> Scene:
+async def set_scene(house: RestApp) -> Scene:
     stage = house.stage
     chat = await stage.group(BEN, CLEO)
     sent = await stage.send(chat, ANNA, "said while cleo was in")
@@ -232,27 +232,29 @@ async def set_scene(house: House) -> Scene:
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
     notice = await set_inbox(house)
     broadcast = await set_broadcast(house)
-    return Scene(house, chat, sent.message_id, notice.notice, notice.job, broadcast)
+    return Scene(house, chat, sent.message_id, notice.notification, notice.job, broadcast)
 
 
-async def set_inbox(house: House) -> Sent:
+async def set_inbox(house: RestApp) -> SendNotificationResult:
     """Anna has a notice that says her name, and one is on its way."""
     tenant, notices = house.stage.tenant, house.notices
-    await notices.inboxes.set(tenant, "default", lambda _: Wanted(title="News"))
-    said = Wish(uids=[ANNA], message={"title": Scene.private})
-    await notices.send(tenant, "default", said)
+    await notices.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
+    said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
+    await notices.send(tenant, "default", SendNotificationRequest(**said))
     await house.work()
-    named = Wish(uids=said.uids, message=said.message, host_system_id="order-7", is_unique=True)
+    named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
     return await notices.send(tenant, "default", named)
 
 
-async def set_broadcast(house: House) -> str:
+async def set_broadcast(house: RestApp) -> str:
     """Shown to half of a list that Anna is in, and that says her name."""
     tenant, cases = house.stage.tenant, house.notices
-    await cases.wide.segments.upload(tenant, "vip", [ANNA], None)
-    await cases.wide.people.set(tenant, ANNA, {"name": Scene.private})
-    said = WideWish(message={"title": Scene.private}, segment="vip", steps=(Step(50),), tracks_reads=True)
-    return (await cases.broadcast(tenant, "default", said)).notice
+    await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
+    await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
+    said = BroadcastRequest(
+        message={"title": Scene.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
+    )
+    return (await cases.broadcast(tenant, "default", said)).notification
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (
@@ -312,7 +314,7 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
     yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
     if reach is Reach.NOTICES:
-        knowing = ring.server(other, Scope.NOTICES)
+        knowing = ring.server(other, Scope.NOTIFICATIONS)
         yield "another tenant's server that may", knowing, None, DONE | REFUSED
         yield "a server that may do other things", ring.server(tenant, Scope.USERS), None, BARRED
         yield "the user herself", ring.user(tenant, ANNA), None, BARRED

@@ -7,28 +7,28 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-from fixtures.door import NUMBER, wrong
-from fixtures.house import House
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
+from fixtures.door import NUMBER, wrong_code
+from fixtures.house import RestApp
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 from msgspec.structs import replace
 
 from tidings.accounts.model import Scope
 from tidings.accounts.records import Phone
-from tidings.accounts.store.users import DynamoUsers
-from tidings.api.ports import NoLimits
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.api.ports import NoApiLimits
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import Kind, Policy
-from tidings.run.edge.limits import EdgeLimits
+from tidings.limits.model import LimitKind, LimitPolicy
+from tidings.run.edge.limits import RequestLimits
 
 DEVICE = {"id": "laptop", "name": "Anna's laptop"}
 RETRY = {"idempotency-key": "drawn-by-chance-0001"}
 
 
 @asynccontextmanager
-async def sending(house: House) -> AsyncIterator[None]:
+async def sending(house: RestApp) -> AsyncIterator[None]:
     """Somebody takes codes out of the outbox."""
     running = asyncio.create_task(house.door.outbox.run())
     try:
@@ -38,7 +38,7 @@ async def sending(house: House) -> AsyncIterator[None]:
         await asyncio.wait([running])
 
 
-async def log_in(house: House) -> Any:
+async def log_in(house: RestApp) -> Any:
     nobody = house.holder(None)
     asked = {"tenant": house.stage.tenant, "phone": NUMBER}
     challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
@@ -46,9 +46,9 @@ async def log_in(house: House) -> Any:
     return await nobody.ok("POST", "/v1/login/phone/redeem", answer)
 
 
-def test_a_phone_logs_in_refreshes_and_out(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_phone_logs_in_refreshes_and_out(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         async with sending(house):
             login = await log_in(house)
         assert (login["is_new"], login["user"]["phone"]) == (True, NUMBER)
@@ -68,9 +68,9 @@ def test_a_phone_logs_in_refreshes_and_out(play: Play) -> None:
     play(scene)
 
 
-def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         nobody = house.holder(None)
         asked = {"tenant": stage.tenant, "phone": NUMBER}
         async with sending(house):
@@ -78,7 +78,7 @@ def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play:
             answer = asked | {"challenge": challenge, "device": DEVICE, "code": await house.door.code()}
         redeem = ("POST", "/v1/login/phone/redeem")
         bad = [
-            answer | {"code": wrong(answer["code"])},
+            answer | {"code": wrong_code(answer["code"])},
             answer | {"challenge": "A" * 26},
             answer | {"tenant": "unknown"},
         ]
@@ -91,10 +91,10 @@ def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play:
     play(scene)
 
 
-def test_codes_are_limited_and_it_is_told_for_how_long(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
-        house.door.limit(Kind.CODE_NUMBER, 1)
+def test_codes_are_limited_and_it_is_told_for_how_long(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
+        house.door.limit(LimitKind.CODE_NUMBER, 1)
         asked = ("POST", "/v1/login/phone", {"tenant": stage.tenant, "phone": NUMBER})
         await house.holder(None).ok(*asked)
         limited = await house.holder(None)(*asked)
@@ -104,9 +104,9 @@ def test_codes_are_limited_and_it_is_told_for_how_long(play: Play) -> None:
     play(scene)
 
 
-def test_a_server_makes_users_who_keep_their_own_profile(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_server_makes_users_who_keep_their_own_profile(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         server, anna, ben = house.server(Scope.USERS), house.user(ANNA), house.user(BEN)
         new = {"id": ANNA, "phone": NUMBER, "display_name": "Anna"}
         await server.ok("POST", "/v1/users", new)
@@ -131,9 +131,9 @@ def test_a_server_makes_users_who_keep_their_own_profile(play: Play) -> None:
     play(scene)
 
 
-def test_a_server_ends_the_sessions_of_its_own_users_only(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_server_ends_the_sessions_of_its_own_users_only(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         async with sending(house):
             login = await log_in(house)
         at = f"/v1/users/{login['user']['id']}/sessions"
@@ -148,7 +148,7 @@ def test_a_server_ends_the_sessions_of_its_own_users_only(play: Play) -> None:
     play(scene)
 
 
-class Charged(NoLimits):
+class Charged(NoApiLimits):
     """Notes what is charged for looking up phone numbers."""
 
     def __init__(self) -> None:
@@ -159,10 +159,10 @@ class Charged(NoLimits):
         self.tokens.append((user, tokens))
 
 
-def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         charged = Charged()
-        house = House(stage, limits=charged)
+        house = RestApp(stage, limits=charged)
         server, anna = house.server(Scope.USERS), house.user(ANNA)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
         asked = ("POST", "/v1/user-search", {"phone_number": NUMBER})
@@ -183,7 +183,7 @@ def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: Play) 
     play(scene)
 
 
-async def calls_of(stage: Stage, doing: Awaitable[httpx.Response]) -> tuple[Any, dict[str, float]]:
+async def calls_of(stage: UseCaseEnv, doing: Awaitable[httpx.Response]) -> tuple[Any, dict[str, float]]:
     """What an answer tells, and which access patterns it took how often."""
 
     def booked() -> Counter[str]:
@@ -194,11 +194,11 @@ async def calls_of(stage: Stage, doing: Awaitable[httpx.Response]) -> tuple[Any,
     return told(response), dict(booked() - before)
 
 
-def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: Play) -> None:
+def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: RunUseCases) -> None:
     """Also by how often the tables are asked, which takes time that could be measured."""
 
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         server, anna, ben = house.server(Scope.USERS), house.user(ANNA), house.user(BEN)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
         group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
@@ -222,10 +222,10 @@ def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: Play) -> Non
     play(scene)
 
 
-def test_a_member_is_added_by_phone_as_the_search_would_find_them(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_member_is_added_by_phone_as_the_search_would_find_them(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         charged = Charged()
-        house = House(stage, limits=charged)
+        house = RestApp(stage, limits=charged)
         server, anna = house.server(Scope.USERS), house.user(ANNA)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
         group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
@@ -245,10 +245,10 @@ def test_a_member_is_added_by_phone_as_the_search_would_find_them(play: Play) ->
     play(scene)
 
 
-def test_who_may_not_add_members_learns_nothing_of_a_number(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_who_may_not_add_members_learns_nothing_of_a_number(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         charged = Charged()
-        house = House(stage, limits=charged)
+        house = RestApp(stage, limits=charged)
         await house.server(Scope.USERS).ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
         made = {"name": "us", "members": [CLEO], "client_message_id": "one"}
         group = await house.user(ANNA).ok("POST", "/v1/groups", made)
@@ -266,14 +266,14 @@ def test_who_may_not_add_members_learns_nothing_of_a_number(play: Play) -> None:
     play(scene)
 
 
-def test_look_ups_are_limited_by_the_day(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        tenants, per_day = House(stage).door.tenants, Policy(count=2, period_s=86_400, burst=2)
-        policies = dict.fromkeys(Kind, Policy(count=1_000, period_s=1, burst=1_000))
-        policies[Kind.PHONE_SEARCH] = per_day
+def test_look_ups_are_limited_by_the_day(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        tenants, per_day = RestApp(stage).door.tenants, LimitPolicy(count=2, period_s=86_400, burst=2)
+        policies = dict.fromkeys(LimitKind, LimitPolicy(count=1_000, period_s=1, burst=1_000))
+        policies[LimitKind.PHONE_SEARCH] = per_day
         shared, local = LocalBuckets(stage.clock), LocalBuckets(stage.clock)
-        limiter = Limiter(shared, local, policies, stage.clock)
-        house = House(stage, limits=EdgeLimits(limiter, tenants))
+        limiter = RateLimiter(shared, local, policies, stage.clock)
+        house = RestApp(stage, limits=RequestLimits(limiter, tenants))
         anna, cleo = house.user(ANNA), house.user(CLEO)
         group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
         search = ("POST", "/v1/user-search", {"phone_number": NUMBER})
@@ -294,15 +294,15 @@ def told(response: httpx.Response) -> dict[str, Any]:
     return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
 
 
-def test_a_number_that_the_index_shows_for_another_user_is_not_believed(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_number_that_the_index_shows_for_another_user_is_not_believed(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         server, anna = house.server(Scope.USERS), house.user(ANNA)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
         rows = house.door.user_rows
         other = Phone(NUMBER[:-1] + "0")
 
-        class Stale(DynamoUsers):
+        class Stale(DynamoUserStore):
             async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
                 del tenant, phone
                 return BEN

@@ -4,9 +4,9 @@ from typing import Any
 
 from contract.api.test_notices import INBOX, opened
 from fixtures.house import Caller
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
 
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code
 
 HI = {"message": {"title": "hi"}}
@@ -20,8 +20,8 @@ async def unread(caller: Caller) -> int:
     return found
 
 
-def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notice(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notice(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         sent = await server.ok("POST", SENDS, HI | {"category": "sport", "label": "All"})
         assert (sent["sequence"], sent["jobs"]) == (1, [])
@@ -36,8 +36,8 @@ def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notice(play: Play
     play(scene)
 
 
-def test_a_repeat_of_a_broadcast_is_answered_by_the_first_answer(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_repeat_of_a_broadcast_is_answered_by_the_first_answer(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, anna = await opened(stage)
         key = {"Idempotency-Key": "one"}
         first = await server("POST", SENDS, HI, headers=key)
@@ -48,8 +48,8 @@ def test_a_repeat_of_a_broadcast_is_answered_by_the_first_answer(play: Play) -> 
     play(scene)
 
 
-def test_a_read_may_ask_for_what_another_answer_told(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_read_may_ask_for_what_another_answer_told(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, anna = await opened(stage)
         sent = await server.ok("POST", SENDS, HI)
         at_least = f"at_least={sent['sequence']}"
@@ -57,13 +57,13 @@ def test_a_read_may_ask_for_what_another_answer_told(play: Play) -> None:
         assert len((await anna.ok("GET", f"{INBOX}/notices?{at_least}"))["notices"]) == 1
         assert (await anna.ok("POST", f"{INBOX}/seen?{at_least}"))["unseen"] == 0
         too_far = await anna.code("GET", f"{INBOX}/counts?at_least=7")
-        assert too_far is Code.AFTER_ABOVE_HEAD
+        assert too_far is Code.POSITION_AHEAD
 
     play(scene)
 
 
-def test_counts_have_another_etag_when_a_broadcast_came(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_counts_have_another_etag_when_a_broadcast_came(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, anna = await opened(stage)
         before = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
         sent = await server.ok("POST", SENDS, HI)
@@ -75,14 +75,14 @@ def test_counts_have_another_etag_when_a_broadcast_came(play: Play) -> None:
     play(scene)
 
 
-def test_a_ramp_is_halted_and_a_recall_is_proven(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_ramp_is_halted_and_a_recall_is_proven(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, anna = await opened(stage)
         sent = await server.ok("POST", SENDS, HI | {"ramp": [{"percent": 10}]})
         one = f"{SENDS}/{sent['id']}"
         assert (await server.ok("POST", f"{one}/ramp", {"percent": 40}))["percent"] == 40
         assert (await server.ok("POST", f"{one}/halt"))["is_halted"]
-        assert await server.code("POST", f"{one}/ramp", {"percent": 90}) is Code.NOTHING_TO_CHANGE
+        assert await server.code("POST", f"{one}/ramp", {"percent": 90}) is Code.NO_CHANGE
         recalled = await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
         assert recalled["job"] == ""
         proof = await server.ok("GET", one)
@@ -90,15 +90,15 @@ def test_a_ramp_is_halted_and_a_recall_is_proven(play: Play) -> None:
         assert proof["gone_by"] > proof["redacted_at"]
         assert await unread(anna) == 0
         other = f"{SENDS}/01JCQ4Z7N3V5X9B2M8K6T1R0WD"
-        assert await server.code("GET", other) is Code.NOTICE_NOT_FOUND
+        assert await server.code("GET", other) is Code.NOTIFICATION_NOT_FOUND
 
     play(scene)
 
 
-def test_what_starts_later_is_a_job_that_can_be_cancelled(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_what_starts_later_is_a_job_that_can_be_cancelled(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
-        starts_at = time_text(stage.clock.now_ms() + 3_600_000)
+        starts_at = format_ms(stage.clock.now_ms() + 3_600_000)
         sent = await server.ok("POST", SENDS, HI | {"starts_at": starts_at})
         assert "sequence" not in sent
         job = await server.ok("GET", f"/v1/jobs/{sent['jobs'][0]}")
@@ -110,8 +110,8 @@ def test_what_starts_later_is_a_job_that_can_be_cancelled(play: Play) -> None:
     play(scene)
 
 
-def test_segments_and_profiles_are_set_and_asked(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_segments_and_profiles_are_set_and_asked(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         made = await server.ok("PUT", "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
         uploaded = await server.ok("POST", "/v1/segments/vip/users", {"users": [BEN]})
@@ -136,8 +136,8 @@ def test_segments_and_profiles_are_set_and_asked(play: Play) -> None:
     play(scene)
 
 
-def test_reach_and_price_are_told_beforehand(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_reach_and_price_are_told_beforehand(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         told = await server.ok("POST", ESTIMATE, {})
         assert (told["reach"], told["seen"], told["write_units"]) == (0, 0, 6)
@@ -146,8 +146,8 @@ def test_reach_and_price_are_told_beforehand(play: Play) -> None:
     play(scene)
 
 
-def test_the_first_api_sends_to_everyone_without_copies(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_the_first_api_sends_to_everyone_without_copies(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         admin, users = (f"/stack/{part}/v1/{stage.tenant}/default/messages" for part in ("admin", "users"))
         everyone = {"audiences": {"kind": "everyone", "label": "All"}, "message": {"title": "hi"}}

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fixtures.house import Caller, House
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
+from fixtures.house import Caller, RestApp
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 
 from tidings.kernel.errors import Code
 
 
-async def group(house: House, name: str, *texts: str) -> str:
+async def group(house: RestApp, name: str, *texts: str) -> str:
     anna = house.user(ANNA)
     new = {"name": name, "members": [BEN, CLEO], "client_message_id": name}
     made = await anna.ok("POST", "/v1/groups", new)
@@ -24,9 +24,9 @@ async def listed(caller: Caller, query: str = "") -> list[Any]:
     return [chat["name"] for chat in page["chats"]]
 
 
-def test_a_chat_is_listed_with_preview_unread_and_members(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_chat_is_listed_with_preview_unread_and_members(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         chat = await group(house, "one", "first", "Hey everyone!")
         page = await house.user(BEN).ok("GET", "/v1/chats")
         (line,) = page["chats"]
@@ -39,9 +39,9 @@ def test_a_chat_is_listed_with_preview_unread_and_members(play: Play) -> None:
     play(scene)
 
 
-def test_a_chat_shows_its_newest_message_and_how_many_there_are(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_chat_shows_its_newest_message_and_how_many_there_are(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         chat = await group(house, "one", "first", "Hey everyone!")
         shown = await house.user(BEN).ok("GET", f"/v1/chats/{chat}")
         (line,) = (await house.user(BEN).ok("GET", "/v1/chats"))["chats"]
@@ -56,9 +56,9 @@ def test_a_chat_shows_its_newest_message_and_how_many_there_are(play: Play) -> N
     play(scene)
 
 
-def test_an_unread_count_is_explained_as_the_list_counts_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_an_unread_count_is_explained_as_the_list_counts_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         ben = house.user(BEN)
         chat = await group(house, "one", "a", "b", "c")
         await ben.ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 2})
@@ -76,9 +76,9 @@ def test_an_unread_count_is_explained_as_the_list_counts_it(play: Play) -> None:
     play(scene)
 
 
-def test_members_are_listed_with_when_they_joined_and_how_far_they_read(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_members_are_listed_with_when_they_joined_and_how_far_they_read(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna, ben = house.user(ANNA), house.user(BEN)
         chat = await group(house, "one", "a", "b", "c")
         members = f"/v1/chats/{chat}/members"
@@ -103,9 +103,9 @@ def test_members_are_listed_with_when_they_joined_and_how_far_they_read(play: Pl
     play(scene)
 
 
-def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         ben = house.user(BEN)
         chats = [await group(house, name, "hi") for name in ("one", "two", "three")]
         assert await listed(ben) == ["three", "two", "one"]
@@ -122,9 +122,9 @@ def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(play: Play) -> 
     play(scene)
 
 
-def test_settings_filter_the_list_for_oneself_alone(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_settings_filter_the_list_for_oneself_alone(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         ben = house.user(BEN)
         one, two = await group(house, "one", "hi"), await group(house, "two")
         await ben.ok("PATCH", f"/v1/chats/{one}/settings", {"muted_until": "2099-01-01T01:00:00+01:00"})
@@ -143,9 +143,9 @@ def test_settings_filter_the_list_for_oneself_alone(play: Play) -> None:
     play(scene)
 
 
-def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna, ben, cleo = house.user(ANNA), house.user(BEN), house.user(CLEO)
         chat = await group(house, "one", "a", "b")
         at, last = f"/v1/chats/{chat}", f"/v1/messages/{chat}.3"
@@ -167,7 +167,7 @@ def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: Play) -> 
         assert [entry.get("status") for entry in page["entries"]] == ["READ", "READ", None]
         without = await anna.ok("GET", f"{at}/messages?status=false")
         assert all("status" not in entry for entry in without["entries"])
-        assert await ben.code("PUT", f"{at}/read", {"sequence": 9}) is Code.AFTER_ABOVE_HEAD
+        assert await ben.code("PUT", f"{at}/read", {"sequence": 9}) is Code.POSITION_AHEAD
         assert await anna.code("GET", f"/v1/messages/{chat}.1/status") is Code.MESSAGE_NOT_FOUND
 
     play(scene)

@@ -1,19 +1,19 @@
 """Chats, members and blocks over HTTP, on both engines."""
 
 from fixtures.door import NO_LIMITS
-from fixtures.house import House
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage
+from fixtures.house import RestApp
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 
 from tidings.kernel.errors import Code
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import Kind, Policy
-from tidings.run.edge.limits import EdgeLimits
+from tidings.limits.model import LimitKind, LimitPolicy
+from tidings.run.edge.limits import RequestLimits
 
 
-def test_a_group_from_its_making_to_its_handing_over(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_group_from_its_making_to_its_handing_over(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna, ben = house.user(ANNA), house.user(BEN)
         new = {"name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
         made = await anna.ok("POST", "/v1/groups", new)
@@ -43,9 +43,9 @@ def test_a_group_from_its_making_to_its_handing_over(play: Play) -> None:
     play(scene)
 
 
-def test_members_come_in_pages_and_those_who_left_take_no_place(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_members_come_in_pages_and_those_who_left_take_no_place(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna = house.user(ANNA)
         users = [f"u{n}" for n in range(7)]
         made = await anna.ok("POST", "/v1/groups", {"name": "us", "members": users}, headers=key("g"))
@@ -64,9 +64,9 @@ def test_members_come_in_pages_and_those_who_left_take_no_place(play: Play) -> N
     play(scene)
 
 
-def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         made = await house.user(ANNA).ok("POST", "/v1/directs", {"user": BEN})
         assert await house.user(BEN).ok("POST", "/v1/directs", {"user": ANNA}) == made
         assert (await house.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
@@ -77,12 +77,12 @@ def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: Play) -> None
     play(scene)
 
 
-def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        policies = NO_LIMITS | {Kind.CHAT_USER: Policy(count=1, period_s=3_600, burst=2)}
+def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        policies = NO_LIMITS | {LimitKind.CHAT_USER: LimitPolicy(count=1, period_s=3_600, burst=2)}
         buckets = LocalBuckets(stage.clock)
-        limiter = Limiter(buckets, buckets, policies, stage.clock)
-        house = House(stage, limits=EdgeLimits(limiter, House(stage).door.tenants))
+        limiter = RateLimiter(buckets, buckets, policies, stage.clock)
+        house = RestApp(stage, limits=RequestLimits(limiter, RestApp(stage).door.tenants))
         anna, ben = house.user(ANNA), house.user(BEN)
         new = {"name": "us", "members": [BEN], "client_message_id": "k1"}
         direct, group = ("POST", "/v1/directs", {"user": BEN}), ("POST", "/v1/groups", new)
@@ -103,9 +103,9 @@ def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(pla
     play(scene)
 
 
-def test_a_block_silences_and_is_listed_until_it_is_undone(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_block_silences_and_is_listed_until_it_is_undone(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna, ben = house.user(ANNA), house.user(BEN)
         made = await anna.ok("POST", "/v1/directs", {"user": BEN})
         await anna.ok("PUT", f"/v1/blocks/{BEN}")

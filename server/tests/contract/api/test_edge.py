@@ -6,20 +6,20 @@ from typing import Any
 
 import httpx
 import pytest
-from fixtures.house import OPTIONS, House
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.house import OPTIONS, RestApp
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
 from structlog.testing import capture_logs
 
 from tidings.accounts.model import Principal, Scope
-from tidings.api.ports import Allowance
+from tidings.api.ports import RateLimitState
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.kernel.origins import Origins
+from tidings.kernel.origins import AllowedOrigins
 
 
-def test_a_server_acts_for_the_user_that_it_names(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_server_acts_for_the_user_that_it_names(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         server, bare = house.server(Scope.ACT_AS_USER), house.server(Scope.USERS)
         as_anna = {"tidings-user": ANNA}
         made = await server.ok("POST", "/v1/directs", {"user": BEN}, headers=as_anna)
@@ -34,9 +34,9 @@ def test_a_server_acts_for_the_user_that_it_names(play: Play) -> None:
     play(scene)
 
 
-def test_bodies_are_bounded_and_unknown_fields_refused(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna = House(stage).user(ANNA)
+def test_bodies_are_bounded_and_unknown_fields_refused(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna = RestApp(stage).user(ANNA)
         where = ("POST", "/v1/directs")
         assert await anna.code(*where, {"user": "x" * 70_000}) is Code.REQUEST_TOO_LARGE
         assert await anna.code(*where, content=b"[" * 40_000, headers=JSON) is Code.REQUEST_TOO_LARGE
@@ -78,7 +78,7 @@ async def test_an_id_in_an_address_is_held_to_the_same(path: str) -> None:
 async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
     house = house_without_engine()
     missing = await _call(house, "GET", "/v1/nothing")
-    assert (missing.status_code, missing.json()["code"]) == (404, Code.ROUTE_UNKNOWN)
+    assert (missing.status_code, missing.json()["code"]) == (404, Code.ENDPOINT_NOT_FOUND)
     wrong = await _call(house, "DELETE", "/v1/directs")
     assert (wrong.status_code, wrong.json()["code"]) == (405, Code.METHOD_NOT_ALLOWED)
     assert wrong.headers["allow"] == "POST"
@@ -161,7 +161,7 @@ PAGE = "http://localhost:3000"
 
 
 async def test_a_web_page_of_an_allowed_origin_may_call() -> None:
-    house = house_without_engine(allowed_origins=Origins.parse(["http://localhost:*"]))
+    house = house_without_engine(allowed_origins=AllowedOrigins.parse(["http://localhost:*"]))
     asked = {"origin": PAGE, "access-control-request-method": "PATCH"}
     asked["access-control-request-headers"] = "authorization,content-type,idempotency-key"
     preflight = await _call(house, "OPTIONS", "/v1/chats", asked)
@@ -235,29 +235,31 @@ class _OneLeft:
         self.lets_all_in = False
         self.charged: list[tuple[UserId | None, int]] = []
 
-    def turned_away(self, address: str, /) -> Allowance | None:
+    def is_blocked(self, address: str, /) -> RateLimitState | None:
         del address
         return _allowance(is_allowed=False) if self.is_full else None
 
-    async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> Allowance:
+    async def admit(
+        self, address: str, principal: Principal | None, user: UserId | None, /
+    ) -> RateLimitState:
         self.asked.append((address, user))
         return _allowance(is_allowed=principal is None or self.lets_all_in)
 
-    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> Allowance:
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState:
         del tenant
         self.charged.append((user, tokens))
         return _allowance(is_allowed=False)
 
-    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> Allowance:
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState:
         del tenant, user
         return _allowance(is_allowed=True)
 
-    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> Allowance:
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState:
         return await self.charge(tenant, user, tokens)
 
 
-def _allowance(*, is_allowed: bool) -> Allowance:
-    return Allowance(
+def _allowance(*, is_allowed: bool) -> RateLimitState:
+    return RateLimitState(
         policy="user",
         limit=10,
         remaining=0,
@@ -275,13 +277,13 @@ class _Unreachable:
         raise AssertionError(f"Unreachable: {name} was asked of an engine")
 
 
-def house_without_engine(limits: _OneLeft | None = None, **options: Any) -> House:
-    stage = Stage(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # nobody gets to it
-    return House(stage, replace(OPTIONS, **options), limits)
+def house_without_engine(limits: _OneLeft | None = None, **options: Any) -> RestApp:
+    stage = UseCaseEnv(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # nobody gets to it
+    return RestApp(stage, replace(OPTIONS, **options), limits)
 
 
 async def _call(
-    house: House, method: str, path: str, headers: dict[str, str] | None = None, **more: object
+    house: RestApp, method: str, path: str, headers: dict[str, str] | None = None, **more: object
 ) -> httpx.Response:
     """As anna, and without holding the answer against the description."""
     bearer = house.ring.user(house.stage.tenant, ANNA)
@@ -291,5 +293,5 @@ async def _call(
         return await client.request(method, path, headers=sent, json=more.get("json"))
 
 
-async def _post(house: House, path: str, body: object) -> httpx.Response:
+async def _post(house: RestApp, path: str, body: object) -> httpx.Response:
     return await _call(house, "POST", path, json=body)

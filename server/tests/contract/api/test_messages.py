@@ -3,14 +3,14 @@
 from typing import Any
 
 import httpx
-from fixtures.house import Caller, House
-from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+from fixtures.house import Caller, RestApp
+from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId
 
 
-async def group(house: House) -> tuple[Caller, Caller, str]:
+async def group(house: RestApp) -> tuple[Caller, Caller, str]:
     anna = house.user(ANNA)
     new = {"name": "us", "members": [BEN], "client_message_id": "g"}
     made = await anna.ok("POST", "/v1/groups", new)
@@ -21,22 +21,22 @@ def said(key: str, text: str = "hi", **more: Any) -> dict[str, Any]:
     return {"text": text, "client_message_id": key, **more}
 
 
-def test_the_first_try_is_201_every_other_200_with_the_same_answer(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, _, at = await group(House(stage))
+def test_the_first_try_is_201_every_other_200_with_the_same_answer(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, _, at = await group(RestApp(stage))
         first = await anna("POST", f"{at}/messages", said("m1"))
         again = await anna("POST", f"{at}/messages", said("m1"))
         assert (first.status_code, again.status_code) == (201, 200)
         assert first.json() == again.json()
         assert first.json()["sequence"] == 2
-        assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.KEY_CONFLICT
+        assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.IDEMPOTENCY_CONFLICT
 
     play(scene)
 
 
-def test_a_stranger_is_answered_alike_whether_a_chat_exists_or_not(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_a_stranger_is_answered_alike_whether_a_chat_exists_or_not(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         anna, _, at = await group(house)
         await anna.ok("POST", f"{at}/messages", said("k1"))
         absent = f"{at[:-6]}AAAAAA"
@@ -59,19 +59,19 @@ def _told(response: httpx.Response) -> dict[str, Any]:
     return {name: value for name, value in everything.items() if name not in own}
 
 
-def test_a_position_makes_the_cheap_shape_and_is_held_against_the_head(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, _, at = await group(House(stage))
+def test_a_position_makes_the_cheap_shape_and_is_held_against_the_head(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, _, at = await group(RestApp(stage))
         assert (await anna.ok("POST", f"{at}/messages", said("m1", after=1)))["sequence"] == 2
         assert (await anna("POST", f"{at}/messages", said("m1", after=1))).status_code == 200
-        assert await anna.code("POST", f"{at}/messages", said("m2", after=9)) is Code.AFTER_ABOVE_HEAD
+        assert await anna.code("POST", f"{at}/messages", said("m2", after=9)) is Code.POSITION_AHEAD
 
     play(scene)
 
 
-def test_the_header_is_the_key_when_the_body_has_none(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, _, at = await group(House(stage))
+def test_the_header_is_the_key_when_the_body_has_none(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, _, at = await group(RestApp(stage))
         where = ("POST", f"{at}/messages")
         first = await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": "h1"})
         assert await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": '"h1"'}) == first
@@ -87,9 +87,9 @@ def test_the_header_is_the_key_when_the_body_has_none(play: Play) -> None:
     play(scene)
 
 
-def test_history_goes_both_ways_and_says_what_it_covers(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, ben, at = await group(House(stage))
+def test_history_goes_both_ways_and_says_what_it_covers(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, ben, at = await group(RestApp(stage))
         for n in range(6):
             await anna.ok("POST", f"{at}/messages", said(f"m{n}", f"text {n}"))
         newest = await ben.ok("GET", f"{at}/messages?limit=3")
@@ -107,9 +107,9 @@ def test_history_goes_both_ways_and_says_what_it_covers(play: Play) -> None:
     play(scene)
 
 
-def test_a_message_keeps_everything_it_was_sent_with(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, ben, at = await group(House(stage))
+def test_a_message_keeps_everything_it_was_sent_with(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, ben, at = await group(RestApp(stage))
         first = await anna.ok("POST", f"{at}/messages", said("m1"))
         more = {
             "data": {"place": {"lat": 52.5, "tags": ["a", None, 3]}},
@@ -130,14 +130,14 @@ def test_a_message_keeps_everything_it_was_sent_with(play: Play) -> None:
     play(scene)
 
 
-def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, ben, at = await group(House(stage))
+def test_a_message_is_edited_reacted_to_and_redacted(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, ben, at = await group(RestApp(stage))
         sent = await anna.ok("POST", f"{at}/messages", said("m1"))
         one = f"/v1/messages/{sent['id']}"
         assert (await anna.ok("PATCH", one, {"text": "better"}))["sequence"] == 3
         await ben.ok("PUT", f"{one}/reactions/👍")
-        assert await ben.code("PUT", f"{one}/reactions/👍") is Code.NOTHING_TO_CHANGE
+        assert await ben.code("PUT", f"{one}/reactions/👍") is Code.NO_CHANGE
         shown = await ben.ok("GET", one)
         assert (shown["text"], "edited_at" in shown) == ("better", True)
         assert shown["reactions"] == [{"emoji": "👍", "count": 1, "users": ["ben"]}]
@@ -147,19 +147,19 @@ def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
         await anna.ok("DELETE", one)
         shown = await ben.ok("GET", one)
         assert (shown["state"], "text" in shown) == ("redacted", False)
-        assert await anna.code("DELETE", one) is Code.NOTHING_TO_CHANGE
+        assert await anna.code("DELETE", one) is Code.NO_CHANGE
         assert await house_stranger(stage, one) is Code.MESSAGE_NOT_FOUND
 
     play(scene)
 
 
-async def house_stranger(stage: Stage, path: str) -> Code:
-    return await House(stage).user(CLEO).code("GET", path)
+async def house_stranger(stage: UseCaseEnv, path: str) -> Code:
+    return await RestApp(stage).user(CLEO).code("GET", path)
 
 
-def test_content_has_its_bounds(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        anna, _, at = await group(House(stage))
+def test_content_has_its_bounds(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        anna, _, at = await group(RestApp(stage))
         where = ("POST", f"{at}/messages")
         assert await anna.code(*where, {"client_message_id": "e"}) is Code.CONTENT_INVALID
         big = {"data": {"blob": "x" * 5000}, "client_message_id": "b"}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fixtures.house import Caller, House
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.house import Caller, RestApp
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
 
 from tidings.accounts.model import Scope
 from tidings.kernel.errors import Code
@@ -16,14 +16,14 @@ NEWS = {
 }
 
 
-async def opened(stage: Stage) -> tuple[House, Caller, Caller]:
-    house = House(stage)
-    server = house.server(Scope.NOTICES)
+async def opened(stage: UseCaseEnv) -> tuple[RestApp, Caller, Caller]:
+    house = RestApp(stage)
+    server = house.server(Scope.NOTIFICATIONS)
     await server.ok("PUT", INBOX, NEWS)
     return house, server, house.user(ANNA)
 
 
-async def send(house: House, server: Caller, *users: str, **more: Any) -> Any:
+async def send(house: RestApp, server: Caller, *users: str, **more: Any) -> Any:
     sent = await server.ok(
         "POST", f"{INBOX}/notices", {"uids": list(users), "message": {"title": "hi"}, **more}
     )
@@ -31,8 +31,8 @@ async def send(house: House, server: Caller, *users: str, **more: Any) -> Any:
     return sent
 
 
-def test_an_inbox_is_set_up_and_shown(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_an_inbox_is_set_up_and_shown(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         again = await server.ok("PUT", INBOX, NEWS | {"title": "The news", "retention_days": 30})
         assert (again["title"], again["version"], again["schema_version"]) == ("The news", 2, 1)
@@ -45,8 +45,8 @@ def test_an_inbox_is_set_up_and_shown(play: Play) -> None:
     play(scene)
 
 
-def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         path, kept = "/v1/inbox-defaults", ("retention_days", "known_users")
         assert await server.ok("GET", path) == {"known_users": False, "version": 0}
@@ -67,8 +67,8 @@ def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(pla
     play(scene)
 
 
-def test_a_notice_is_listed_counted_and_marked(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_notice_is_listed_counted_and_marked(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         first = await send(house, server, ANNA, BEN, category="sport", sender="editor", label="All")
         second = await send(house, server, ANNA)
@@ -95,8 +95,8 @@ def test_a_notice_is_listed_counted_and_marked(play: Play) -> None:
     play(scene)
 
 
-def test_pages_go_on_and_a_filter_keeps_its_cursor(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_pages_go_on_and_a_filter_keeps_its_cursor(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         ids = [(await send(house, server, ANNA, category="sport"))["id"] for _ in range(5)]
         page = await anna.ok("GET", f"{INBOX}/notices?limit=2&category=sport")
@@ -114,8 +114,8 @@ def test_pages_go_on_and_a_filter_keeps_its_cursor(play: Play) -> None:
     play(scene)
 
 
-def test_counts_that_did_not_change_are_not_sent_again(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_counts_that_did_not_change_are_not_sent_again(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         await send(house, server, ANNA)
         etag = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
@@ -129,7 +129,7 @@ def test_counts_that_did_not_change_are_not_sent_again(play: Play) -> None:
     play(scene)
 
 
-async def raw(house: House, path: str, headers: dict[str, str]) -> Any:
+async def raw(house: RestApp, path: str, headers: dict[str, str]) -> Any:
     import httpx  # noqa: PLC0415 - here alone an answer is looked at that is neither success nor problem
 
     transport = httpx.ASGITransport(app=house.app)
@@ -137,8 +137,8 @@ async def raw(house: House, path: str, headers: dict[str, str]) -> Any:
         return await client.get(path, headers=headers)
 
 
-def test_what_expires_says_when(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_what_expires_says_when(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         await send(house, server, ANNA, expires_at="2099-12-31T00:00:00Z")
         counts = await anna.ok("GET", f"{INBOX}/counts")
@@ -151,8 +151,8 @@ def test_what_expires_says_when(play: Play) -> None:
     play(scene)
 
 
-def test_a_repeat_is_answered_by_the_first_answer(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_repeat_is_answered_by_the_first_answer(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         body, key = {"uids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
         first = await server("POST", f"{INBOX}/notices", body, headers=key)
@@ -161,13 +161,13 @@ def test_a_repeat_is_answered_by_the_first_answer(play: Play) -> None:
         await house.work()
         assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 1
         other = {"uids": [BEN], "message": {"title": "hi"}}
-        assert await server.code("POST", f"{INBOX}/notices", other, headers=key) is Code.KEY_CONFLICT
+        assert await server.code("POST", f"{INBOX}/notices", other, headers=key) is Code.IDEMPOTENCY_CONFLICT
 
     play(scene)
 
 
-def test_a_hundred_thousand_users_fit_into_one_request(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_hundred_thousand_users_fit_into_one_request(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         users = [f"user-with-a-rather-long-name-{number:06d}" for number in range(100_000)]
         sent = await server.ok("POST", f"{INBOX}/notices", {"uids": users, "message": {"title": "hi"}})
@@ -179,8 +179,8 @@ def test_a_hundred_thousand_users_fit_into_one_request(play: Play) -> None:
     play(scene)
 
 
-def test_a_job_is_paused_resumed_and_listed(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_job_is_paused_resumed_and_listed(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, _ = await opened(stage)
         sent = await server.ok("POST", f"{INBOX}/notices", {"uids": [ANNA], "message": {"title": "hi"}})
         job = f"/v1/jobs/{sent['job']}"
@@ -192,14 +192,14 @@ def test_a_job_is_paused_resumed_and_listed(play: Play) -> None:
         shown = await server.ok("GET", job)
         assert (shown["state"], shown["done"], shown["failed"]) == ("done", 1, 0)
         assert (await server.ok("GET", "/v1/jobs"))["jobs"] == [shown]
-        assert await server.code("POST", f"{job}/cancel") is Code.NOTHING_TO_CHANGE
+        assert await server.code("POST", f"{job}/cancel") is Code.NO_CHANGE
         assert await server.code("GET", "/v1/jobs/01JCQ4Z7N3V5X9B2M8K6T1R0WD") is Code.JOB_NOT_FOUND
 
     play(scene)
 
 
-def test_a_notice_is_amended_and_recalled_with_proof(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_notice_is_amended_and_recalled_with_proof(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         sent = await send(house, server, ANNA, BEN)
         notice = f"{INBOX}/notices/{sent['id']}"
@@ -214,13 +214,13 @@ def test_a_notice_is_amended_and_recalled_with_proof(play: Play) -> None:
         assert (await house.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 0
         proof = (await server.ok("GET", f"{notice}/recipients"))["users"]
         assert [("read_at" in each, "vanished_at" in each) for each in proof] == [(True, True), (False, True)]
-        assert await server.code("PATCH", notice, {"message": {"title": "no"}}) is Code.NOTHING_TO_CHANGE
+        assert await server.code("PATCH", notice, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
     play(scene)
 
 
-def test_a_notice_is_found_by_its_name_in_the_senders_system(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_notice_is_found_by_its_name_in_the_senders_system(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         wish = {
             "uids": [ANNA, BEN],
@@ -234,13 +234,13 @@ def test_a_notice_is_found_by_its_name_in_the_senders_system(play: Play) -> None
         assert "redacted_at" not in found
         await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
         assert "redacted_at" in await server.ok("GET", f"{INBOX}/sent/order-7")
-        assert await server.code("GET", f"{INBOX}/sent/order-8") is Code.NOTICE_NOT_FOUND
+        assert await server.code("GET", f"{INBOX}/sent/order-8") is Code.NOTIFICATION_NOT_FOUND
 
     play(scene)
 
 
-def test_a_count_is_explained(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_count_is_explained(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         read, marked, again, unread = [(await send(house, server, ANNA))["id"] for _ in range(4)]
         await anna.ok("POST", f"{INBOX}/read", {"ids": [read]})

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
-from fixtures.house import House
+from fixtures.house import RestApp
 from fixtures.real_ring import real_ring
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
 
-from tidings.api.app import described
-from tidings.api.door import Guarded
+from tidings.api.app import app_for_schema
+from tidings.api.door import AuthenticatedRoute
 
-DOCUMENT: dict[str, Any] = described().openapi()
+DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 OPERATIONS = {
     operation["operationId"]: {"method": method, **operation}
     for methods in DOCUMENT["paths"].values()
@@ -40,9 +40,9 @@ def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
 
 
 @pytest.mark.parametrize("name", GUARDED)
-def test_nobody_gets_through_who_has_no_business_there(name: str, play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house, example = House(stage), EXAMPLES[name]
+def test_nobody_gets_through_who_has_no_business_there(name: str, play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house, example = RestApp(stage), EXAMPLES[name]
         made = await set_scene(house)
         assert await breaches(made, house.app, METHODS[name], example) == []
         good = await made.call(example, house.app, METHODS[name])(made.rightful(example))
@@ -53,9 +53,9 @@ def test_nobody_gets_through_who_has_no_business_there(name: str, play: Play) ->
 
 @pytest.mark.parametrize("tables", ["local"], indirect=True)
 @pytest.mark.parametrize("name", GUARDED)
-def test_the_same_holds_for_credentials_that_are_really_verified(name: str, play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house, example = House(stage), EXAMPLES[name]
+def test_the_same_holds_for_credentials_that_are_really_verified(name: str, play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house, example = RestApp(stage), EXAMPLES[name]
         made = await set_scene(house)
         house.trust(await real_ring(stage, house.door))
         assert len(house.ring.unfit) == 8
@@ -78,11 +78,11 @@ def takes_a_position(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ABOUT_CHATS)
-def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(name: str, play: Play) -> None:
+def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(name: str, play: RunUseCases) -> None:
     """The id of a direct chat is derived from its two users, so anybody can ask for anybody's."""
 
-    async def scene(stage: Stage) -> None:
-        house, method = House(stage), METHODS[name]
+    async def scene(stage: UseCaseEnv) -> None:
+        house, method = RestApp(stage), METHODS[name]
         made = await set_scene(house)
         direct = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(direct, ANNA, "between the two")
@@ -97,9 +97,9 @@ def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(name: str, play:
 
 
 @pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
-def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
+def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
         made = await set_scene(house)
         guessed = await made.call(EXAMPLES[name], house.app, METHODS[name])(None)
         assert (guessed.status_code, guessed.json()["code"]) == (401, "credential_invalid")
@@ -108,12 +108,12 @@ def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, play: Play) ->
     play(scene)
 
 
-def test_a_route_without_a_door_is_found(play: Play) -> None:
+def test_a_route_without_a_door_is_found(play: RunUseCases) -> None:
     """Two ways to forget it: no door at all, and nobody who asks whose the chat is."""
 
-    async def scene(stage: Stage) -> None:
-        house = House(stage)
-        naked, told = APIRouter(), APIRouter(route_class=Guarded)
+    async def scene(stage: UseCaseEnv) -> None:
+        house = RestApp(stage)
+        naked, told = APIRouter(), APIRouter(route_class=AuthenticatedRoute)
 
         @naked.get("/v1/naked/{chat}")
         async def naked_route(chat: str) -> str:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fixtures.house import House
-from fixtures.stage import Play, Stage
+from fixtures.house import RestApp
+from fixtures.stage import RunUseCases, UseCaseEnv
 
 from tidings.accounts.model import Scope
 from tidings.kernel.errors import Code
@@ -30,23 +30,23 @@ DOCUMENT_CONFIG = {"title": "General Notifications", "description": "System-wide
 GIVEN_BY_US = {"id", "received", "delivered", "readat"}
 
 
-async def opened(stage: Stage) -> tuple[House, str, str]:
-    house = House(stage)
-    server = house.server(Scope.NOTICES)
+async def opened(stage: UseCaseEnv) -> tuple[RestApp, str, str]:
+    house = RestApp(stage)
+    server = house.server(Scope.NOTIFICATIONS)
     await server.ok("PUT", "/v1/inboxes/DEFAULT", DOCUMENT_CONFIG | {"categories": ["notification"]})
     return house, f"/stack/admin/v1/{stage.tenant}/DEFAULT", f"/stack/users/v1/{stage.tenant}/DEFAULT"
 
 
-async def posted(house: House, admin: str) -> str:
+async def posted(house: RestApp, admin: str) -> str:
     body = {name: value for name, value in DOCUMENT_ROW.items() if name not in GIVEN_BY_US}
-    sent = await house.server(Scope.NOTICES).ok("POST", f"{admin}/messages/post", body)
+    sent = await house.server(Scope.NOTIFICATIONS).ok("POST", f"{admin}/messages/post", body)
     await house.work()
     assert sent["recipients"] == 2
     return str(sent["id"])
 
 
-def test_a_message_to_specific_users_comes_as_the_document_shows_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_message_to_specific_users_comes_as_the_document_shows_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
         notice = await posted(house, admin)
         page = await house.user(USER).ok("GET", f"{users}/messages/last/10")
@@ -66,8 +66,8 @@ def test_a_message_to_specific_users_comes_as_the_document_shows_it(play: Play) 
     play(scene)
 
 
-def test_messages_are_marked_read_by_ids_and_before_a_time(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_messages_are_marked_read_by_ids_and_before_a_time(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
         caller = house.user(USER)
         first, second = await posted(house, admin), await posted(house, admin)
@@ -86,11 +86,13 @@ def test_messages_are_marked_read_by_ids_and_before_a_time(play: Play) -> None:
     play(scene)
 
 
-def test_a_message_is_redacted_for_everybody(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_message_is_redacted_for_everybody(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
         notice = await posted(house, admin)
-        done = await house.server(Scope.NOTICES).ok("DELETE", f"{admin}/messages/redact", {"id": notice})
+        done = await house.server(Scope.NOTIFICATIONS).ok(
+            "DELETE", f"{admin}/messages/redact", {"id": notice}
+        )
         assert done["id"] == notice
         await house.work()
         for user in (USER, OTHER):
@@ -100,11 +102,11 @@ def test_a_message_is_redacted_for_everybody(play: Play) -> None:
     play(scene)
 
 
-def test_admins_and_users_are_kept_apart_and_the_address_decides_nothing(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_admins_and_users_are_kept_apart_and_the_address_decides_nothing(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
         notice = await posted(house, admin)
-        user, server = house.user(USER), house.server(Scope.NOTICES)
+        user, server = house.user(USER), house.server(Scope.NOTIFICATIONS)
         assert await user.code("DELETE", f"{admin}/messages/redact", {"id": notice}) is Code.FORBIDDEN
         assert await server.code("GET", f"{users}/messages/last/1") is Code.REQUEST_INVALID
         elsewhere = users.replace(stage.tenant, "another-tenant")

@@ -2,31 +2,31 @@
 
 import asyncio
 
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
 
-from tidings.chats.manage import Caller, Manage
+from tidings.chats.manage import ChangeContext, ChatCommands
 from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ClientKey, UserId
-from tidings.messages.append import Appends
-from tidings.messages.lane import World
-from tidings.messages.model import Kind
+from tidings.messages.append import Appender
+from tidings.messages.lane import AppendDeps
+from tidings.messages.model import EntryKind
 
 
-def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         asked = [stage.manage.direct(stage.tenant, *pair) for pair in ((ANNA, BEN), (BEN, ANNA)) * 4]
         chats = await asyncio.gather(*asked)
         assert len(set(chats)) == 1
-        assert await stage.kinds(chats[0]) == [Kind.CREATE]
+        assert await stage.kinds(chats[0]) == [EntryKind.CREATE]
         assert (await stage.send(chats[0], BEN)).sequence == 2
 
     play(scene)
 
 
-def _spent(stage: Stage) -> dict[str, float]:
+def _spent(stage: UseCaseEnv) -> dict[str, float]:
     totals = {"calls": 0.0, "read_units": 0.0, "write_units": 0.0}
     for count in stage.client.ledger:
         if count.name in totals:
@@ -34,8 +34,8 @@ def _spent(stage: Stage) -> dict[str, float]:
     return totals
 
 
-def test_asking_for_a_direct_chat_that_exists_costs_one_read(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_asking_for_a_direct_chat_that_exists_costs_one_read(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         before = _spent(stage)
         assert await stage.manage.direct(stage.tenant, BEN, ANNA) == chat
@@ -45,25 +45,28 @@ def test_asking_for_a_direct_chat_that_exists_costs_one_read(play: Play) -> None
     play(scene)
 
 
-def test_a_group_is_made_once_however_often_it_is_asked_for(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_group_is_made_once_however_often_it_is_asked_for(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         caller = by(ANNA, "make")
         first = await stage.manage.group(stage.tenant, caller, "us", [BEN])
         assert await stage.manage.group(stage.tenant, caller, "us", [BEN]) == first
-        assert await stage.kinds(first) == [Kind.CREATE]
-        assert await code_of(stage.manage.group(stage.tenant, caller, "them", [BEN])) is Code.KEY_CONFLICT
+        assert await stage.kinds(first) == [EntryKind.CREATE]
+        assert (
+            await code_of(stage.manage.group(stage.tenant, caller, "them", [BEN]))
+            is Code.IDEMPOTENCY_CONFLICT
+        )
 
     play(scene)
 
 
-def test_a_large_group_is_made_in_chunks(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_large_group_is_made_in_chunks(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         many = [UserId(f"u{n}") for n in range(220)]
         chat = await stage.group(*many)
         row = await stage.rows.chat(chat)
         assert row is not None
         assert row.member_count == 221
-        assert await stage.kinds(chat) == [Kind.CREATE, Kind.JOIN, Kind.JOIN]
+        assert await stage.kinds(chat) == [EntryKind.CREATE, EntryKind.JOIN, EntryKind.JOIN]
         last = await stage.rows.membership(chat, many[-1])
         assert last is not None
         assert last.intervals[-1].joined == 2
@@ -72,8 +75,8 @@ def test_a_large_group_is_made_in_chunks(play: Play) -> None:
     play(scene)
 
 
-def test_a_group_has_a_limit(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_group_has_a_limit(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         too_many = [UserId(f"u{n}") for n in range(249)]
         assert await code_of(stage.manage.add(chat, by(ANNA), too_many)) is Code.CHAT_FULL
@@ -81,8 +84,8 @@ def test_a_group_has_a_limit(play: Play) -> None:
     play(scene)
 
 
-def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, CLEO)
         await stage.send(chat, BEN)
         await stage.manage.remove(chat, by(BEN), BEN)
@@ -93,25 +96,31 @@ def test_a_member_who_left_may_not_send_and_one_who_came_back_may(play: Play) ->
         row = await stage.rows.membership(chat, BEN)
         assert row is not None
         assert [tuple(i) for i in row.intervals] == [(0, 3), (3, None)]
-        assert await stage.kinds(chat) == [Kind.CREATE, Kind.MESSAGE, Kind.LEAVE, Kind.JOIN, Kind.MESSAGE]
+        assert await stage.kinds(chat) == [
+            EntryKind.CREATE,
+            EntryKind.MESSAGE,
+            EntryKind.LEAVE,
+            EntryKind.JOIN,
+            EntryKind.MESSAGE,
+        ]
 
     play(scene)
 
 
-def test_nobody_comes_back_more_often_than_a_row_can_tell(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_nobody_comes_back_more_often_than_a_row_can_tell(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         for _ in range(7):
             await stage.manage.remove(chat, by(ANNA), BEN)
             await stage.manage.add(chat, by(ANNA), [BEN])
         await stage.manage.remove(chat, by(ANNA), BEN)
-        assert await code_of(stage.manage.add(chat, by(ANNA), [BEN])) is Code.STAYS_USED_UP
+        assert await code_of(stage.manage.add(chat, by(ANNA), [BEN])) is Code.REJOIN_LIMIT_REACHED
 
     play(scene)
 
 
-def test_who_may_not_is_refused_and_nothing_is_written(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_who_may_not_is_refused_and_nothing_is_written(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, CLEO)
         manage = stage.manage
         assert await code_of(manage.add(chat, by(BEN), [DORA])) is Code.FORBIDDEN
@@ -121,13 +130,13 @@ def test_who_may_not_is_refused_and_nothing_is_written(play: Play) -> None:
         assert await code_of(manage.rename(chat, by(DORA), "mine")) is Code.CHAT_NOT_FOUND
         assert await code_of(manage.add(chat, by(DORA), [BEN])) is Code.CHAT_NOT_FOUND
         assert await code_of(manage.remove(chat, by(ANNA), ANNA)) is Code.FORBIDDEN
-        assert await stage.kinds(chat) == [Kind.CREATE]
+        assert await stage.kinds(chat) == [EntryKind.CREATE]
 
     play(scene)
 
 
-def test_roles_and_the_handing_over_of_a_group(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_roles_and_the_handing_over_of_a_group(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, CLEO)
         await stage.manage.change_role(chat, by(ANNA), BEN, Role.ADMIN)
         await stage.manage.add(chat, by(BEN), [DORA])
@@ -142,23 +151,25 @@ def test_roles_and_the_handing_over_of_a_group(play: Play) -> None:
     play(scene)
 
 
-def test_renaming_is_an_entry_and_a_row(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_renaming_is_an_entry_and_a_row(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group()
         await stage.manage.rename(chat, by(ANNA), "new")
         row = await stage.rows.chat(chat)
         newest = await stage.log.newest(chat)
         assert row is not None
         assert newest is not None
-        assert (row.name, newest.kind, newest.name) == ("new", Kind.RENAME, "new")
+        assert (row.name, newest.kind, newest.name) == ("new", EntryKind.RENAME, "new")
 
     play(scene)
 
 
-def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
-        other = Manage(stage.rows, Appends(World(stage.log, stage.rows, SystemClock(), epoch=first_epoch)))
+        other = ChatCommands(
+            stage.rows, Appender(AppendDeps(stage.log, stage.rows, SystemClock(), epoch=initial_epoch))
+        )
         adding = [
             manage.add(chat, by(ANNA), [UserId(f"{name}{n}")])
             for n in range(3)
@@ -168,13 +179,13 @@ def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: Play) -> 
         row = await stage.rows.chat(chat)
         assert row is not None
         assert row.member_count == 8
-        assert await stage.kinds(chat) == [Kind.CREATE] + [Kind.JOIN] * 6
+        assert await stage.kinds(chat) == [EntryKind.CREATE] + [EntryKind.JOIN] * 6
 
     play(scene)
 
 
-def test_a_block_silences_both_and_is_fenced_by_the_log(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_block_silences_both_and_is_fenced_by_the_log(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, BEN)
         await stage.manage.block(stage.tenant, by(ANNA), BEN)
@@ -186,35 +197,35 @@ def test_a_block_silences_both_and_is_fenced_by_the_log(play: Play) -> None:
         )
         await stage.send(chat, BEN, after=4)
         assert await stage.kinds(chat) == [
-            Kind.CREATE,
-            Kind.MESSAGE,
-            Kind.BLOCK,
-            Kind.BLOCK,
-            Kind.MESSAGE,
+            EntryKind.CREATE,
+            EntryKind.MESSAGE,
+            EntryKind.BLOCK,
+            EntryKind.BLOCK,
+            EntryKind.MESSAGE,
         ]
 
     play(scene)
 
 
-def test_a_role_that_is_given_back_does_not_let_in_what_was_refused_without_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_role_that_is_given_back_does_not_let_in_what_was_refused_without_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         for role in (Role.ADMIN, Role.MEMBER, Role.ADMIN):
             await stage.manage.change_role(chat, by(ANNA), BEN, role)
-        waiting = Caller(BEN, ClientKey("waiting"), after=3)
+        waiting = ChangeContext(BEN, ClientKey("waiting"), after=3)
         assert await code_of(stage.manage.rename(chat, waiting, "mine")) is Code.FORBIDDEN
-        await stage.manage.rename(chat, Caller(BEN, ClientKey("anew"), after=4), "ours")
+        await stage.manage.rename(chat, ChangeContext(BEN, ClientKey("anew"), after=4), "ours")
         await stage.send(chat, BEN, after=1)
 
     play(scene)
 
 
-def test_a_stranger_who_is_blocked_can_not_begin_a_chat(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_stranger_who_is_blocked_can_not_begin_a_chat(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         await stage.manage.block(stage.tenant, by(ANNA), BEN)
         assert await code_of(stage.manage.direct(stage.tenant, BEN, ANNA)) is Code.BLOCKED
         await stage.manage.block(stage.tenant, by(ANNA), BEN, is_blocked=False)
         chat = await stage.manage.direct(stage.tenant, BEN, ANNA)
-        assert await stage.kinds(chat) == [Kind.CREATE]
+        assert await stage.kinds(chat) == [EntryKind.CREATE]
 
     play(scene)

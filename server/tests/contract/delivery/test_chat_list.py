@@ -1,17 +1,17 @@
 """The chat list on both engines: order, filters, pages, and what a page costs."""
 
-from fixtures.lists import Lists
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, by, code_of
+from fixtures.lists import ChatListEnv
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.chats.model import ChatType
-from tidings.delivery.chat_list import Filter
-from tidings.delivery.model import Flags, LastState
+from tidings.delivery.chat_list import ChatListFilter
+from tidings.delivery.model import ChatFlags, LastMessageState
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.tables.patterns import delivery as patterns
 
 
-async def some_chats(stage: Stage, count: int) -> list[ChatKey]:
+async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:
     """Direct chats of Anna's, the oldest activity first, a second apart."""
     chats = []
     for n in range(count):
@@ -22,9 +22,9 @@ async def some_chats(stage: Stage, count: int) -> list[ChatKey]:
     return chats
 
 
-def test_the_newest_activity_comes_first_and_pinned_chats_before_all(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_the_newest_activity_comes_first_and_pinned_chats_before_all(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         one, two, three = await some_chats(stage, 3)
         await lists.deliver()
         assert [each.chat for each in (await lists.page(ANNA)).chats] == [three, two, one]
@@ -32,15 +32,15 @@ def test_the_newest_activity_comes_first_and_pinned_chats_before_all(play: Play)
         await stage.send(one, ANNA, "again")
         await lists.deliver()
         assert [each.chat for each in (await lists.page(ANNA)).chats] == [one, three, two]
-        await lists.list.set_flags(two, ANNA, Flags(is_pinned=True))
+        await lists.list.set_flags(two, ANNA, ChatFlags(is_pinned=True))
         assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
 
     play(scene)
 
 
-def test_a_chat_that_nobody_has_written_to_is_listed_too(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_chat_that_nobody_has_written_to_is_listed_too(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO, DORA)
         await lists.deliver()
         line = await lists.listed(chat, BEN)
@@ -51,9 +51,9 @@ def test_a_chat_that_nobody_has_written_to_is_listed_too(play: Play) -> None:
     play(scene)
 
 
-def test_the_few_members_of_a_line_are_members(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_the_few_members_of_a_line_are_members(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         many = [UserId(f"u{n}") for n in range(20)]
         chat = await stage.group(*many)
         await stage.manage.remove(chat, by(many[0]), many[0])
@@ -65,9 +65,9 @@ def test_the_few_members_of_a_line_are_members(play: Play) -> None:
     play(scene)
 
 
-def test_filters_tell_chats_apart(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_filters_tell_chats_apart(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         muted, pinned, archived, read, left = [
             await stage.manage.group(stage.tenant, by(BEN), f"g{n}", [ANNA]) for n in range(5)
         ]
@@ -77,48 +77,50 @@ def test_filters_tell_chats_apart(play: Play) -> None:
         await lists.deliver()
         await lists.marking.read(read, ANNA, 2)
         until_ms = stage.clock.now_ms() + 60_000
-        await lists.list.set_flags(muted, ANNA, Flags(muted_until_ms=until_ms))
-        await lists.list.set_flags(pinned, ANNA, Flags(is_pinned=True, muted_until_ms=until_ms))
-        await lists.list.set_flags(pinned, ANNA, Flags(muted_until_ms=0))
-        await lists.list.set_flags(archived, ANNA, Flags(is_archived=True))
+        await lists.list.set_flags(muted, ANNA, ChatFlags(muted_until_ms=until_ms))
+        await lists.list.set_flags(pinned, ANNA, ChatFlags(is_pinned=True, muted_until_ms=until_ms))
+        await lists.list.set_flags(pinned, ANNA, ChatFlags(muted_until_ms=0))
+        await lists.list.set_flags(archived, ANNA, ChatFlags(is_archived=True))
 
-        async def chats(only: Filter) -> set[ChatKey]:
+        async def chats(only: ChatListFilter) -> set[ChatKey]:
             return {each.chat for each in (await lists.page(ANNA, only)).chats}
 
-        assert await chats(Filter.ACTIVE) == {muted, pinned, read}
-        assert await chats(Filter.UNREAD) == {muted, pinned}
-        assert await chats(Filter.PINNED) == {pinned}
-        assert await chats(Filter.MUTED) == {muted}
-        assert await chats(Filter.ARCHIVED) == {archived}
-        assert await chats(Filter.LEFT) == {left}
+        assert await chats(ChatListFilter.ACTIVE) == {muted, pinned, read}
+        assert await chats(ChatListFilter.UNREAD) == {muted, pinned}
+        assert await chats(ChatListFilter.PINNED) == {pinned}
+        assert await chats(ChatListFilter.MUTED) == {muted}
+        assert await chats(ChatListFilter.ARCHIVED) == {archived}
+        assert await chats(ChatListFilter.LEFT) == {left}
         assert (await lists.page(ANNA)).unread_chats == 2
         stage.clock.ahead_ms += 61_000
-        assert await chats(Filter.MUTED) == set()
+        assert await chats(ChatListFilter.MUTED) == set()
 
     play(scene)
 
 
-def test_flags_are_the_members_own_affair(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_flags_are_the_members_own_affair(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         await lists.deliver()
-        await lists.list.set_flags(chat, BEN, Flags(muted_until_ms=1_900_000_000_000))
+        await lists.list.set_flags(chat, BEN, ChatFlags(muted_until_ms=1_900_000_000_000))
         assert (await lists.listed(chat, BEN)).muted_until_ms == 1_900_000_000_000
         assert (await lists.listed(chat, ANNA)).muted_until_ms is None
-        assert await code_of(lists.list.set_flags(chat, DORA, Flags(is_pinned=True))) is Code.CHAT_NOT_FOUND
-        assert await code_of(lists.list.set_flags(chat, BEN, Flags())) is Code.REQUEST_INVALID
+        assert (
+            await code_of(lists.list.set_flags(chat, DORA, ChatFlags(is_pinned=True))) is Code.CHAT_NOT_FOUND
+        )
+        assert await code_of(lists.list.set_flags(chat, BEN, ChatFlags())) is Code.REQUEST_INVALID
         assert len(await stage.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
 
     play(scene)
 
 
-def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chats = await some_chats(stage, 7)
         await lists.deliver()
-        await lists.list.set_flags(chats[0], ANNA, Flags(is_pinned=True))
+        await lists.list.set_flags(chats[0], ANNA, ChatFlags(is_pinned=True))
         first = await lists.page(ANNA, limit=3)
         stage.clock.ahead_ms += 1000
         await stage.send(chats[5], ANNA, "moves up within what was shown")
@@ -132,9 +134,9 @@ def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(play: Pla
     play(scene)
 
 
-def test_a_page_costs_one_query_and_one_batch_of_names(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_page_costs_one_query_and_one_batch_of_names(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         await some_chats(stage, 10)
         for n in range(10):
             await stage.manage.group(stage.tenant, by(ANNA), f"g{n}", [BEN])
@@ -148,9 +150,9 @@ def test_a_page_costs_one_query_and_one_batch_of_names(play: Play) -> None:
     play(scene)
 
 
-def test_blocks_stand_beside_the_rows_and_are_not_listed(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_blocks_stand_beside_the_rows_and_are_not_listed(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         await stage.manage.block(stage.tenant, by(ANNA), DORA)
         (chat,) = await some_chats(stage, 1)
         await lists.deliver()
@@ -159,20 +161,20 @@ def test_blocks_stand_beside_the_rows_and_are_not_listed(play: Play) -> None:
     play(scene)
 
 
-def test_a_preview_that_somebody_altered_does_not_take_the_list_away(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_preview_that_somebody_altered_does_not_take_the_list_away(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         one, two = await some_chats(stage, 2)
         await lists.deliver()
         await stage.client.update(
-            patterns.MEND_ROW,
+            patterns.REPAIR_ROW,
             {"user_id": f"{stage.tenant}#{ANNA}", "chat_id": f"{stage.tenant}#{one.chat}"},
             "SET last_preview = :p",
             values={":p": b"altered"},
         )
         last = (await lists.listed(one, ANNA)).last
         assert last is not None
-        assert last.state is LastState.UNREADABLE
+        assert last.state is LastMessageState.UNREADABLE
         assert await lists.text(two, ANNA) == "hi 1"
 
     play(scene)

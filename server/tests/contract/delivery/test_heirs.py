@@ -2,17 +2,17 @@
 
 import pytest
 from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
-from fixtures.office import Office, Work
+from fixtures.office import DeliveryEnv, RunDelivery
 from fixtures.stage import ANNA, CLEO
 
-from tidings.run.relaying import BelievedMarks
+from tidings.run.relaying import RelayCheckpoints
 
 
 @pytest.mark.parametrize("handled", [0, 2])
-def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: int) -> None:
+def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: RunDelivery, handled: int) -> None:
     """The one before wrote rows without Redis, and died; no mark was left. CLEO's leave is hers alone to miss."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         await office.comes_in(CLEO, here.id)
         chat = await a_story(office)
@@ -22,7 +22,7 @@ def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: in
         await office.worker.handle(news[handled:7])
         office.is_cut = False
         await forget_mark(office, chat)
-        await BelievedMarks(office.marks).begin(chat, handled)
+        await RelayCheckpoints(office.marks).begin(chat, handled)
         await office.new_worker().handle(news[7:])
         assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
         assert await office.mark(chat) == 8
@@ -30,10 +30,10 @@ def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: Work, handled: in
     work(day)
 
 
-def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: Work) -> None:
+def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: RunDelivery) -> None:
     """Nobody has begun a mark yet: the relay looks every few seconds, and the next message may be quicker."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         await office.comes_in(CLEO, here.id)
         chat = await a_story(office)
@@ -50,10 +50,10 @@ def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(work: W
     work(day)
 
 
-def test_an_heir_that_finds_no_mark_begins_before_a_burst(work: Work) -> None:
+def test_an_heir_that_finds_no_mark_begins_before_a_burst(work: RunDelivery) -> None:
     """The worker that died left more late than one look back reads."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         last = 8
@@ -71,8 +71,8 @@ def test_an_heir_that_finds_no_mark_begins_before_a_burst(work: Work) -> None:
     work(day)
 
 
-def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_again(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_again(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         await office.worker.handle(office.committed())
@@ -86,10 +86,12 @@ def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_agai
     work(day)
 
 
-def test_an_heir_that_could_not_ask_for_the_mark_pushes_nothing_before_what_was_left_late(work: Work) -> None:
+def test_an_heir_that_could_not_ask_for_the_mark_pushes_nothing_before_what_was_left_late(
+    work: RunDelivery,
+) -> None:
     """Redis answers again a moment later, so the push would go through."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()

@@ -7,20 +7,20 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-from fixtures.engines import Space
-from fixtures.lists import Lists
+from fixtures.engines import Namespace
+from fixtures.lists import ChatListEnv
 from fixtures.reference_rows import expected, texts_allowed
-from fixtures.stage import ANNA, BEN, CLEO, Stage, asked, by
+from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv, asked, by
 from fixtures.tables import REGION, Tables
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from tidings.delivery.chat_list import Filter
+from tidings.delivery.chat_list import ChatListFilter
 from tidings.kernel.ids import UserId
 from tidings.messages.content import Content
 from tidings.messages.model import Entry
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 
 USERS = (ANNA, BEN, CLEO)
@@ -37,11 +37,11 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.opening: AbstractAsyncContextManager[Client] = open_client(
+        self.opening: AbstractAsyncContextManager[DynamoClient] = open_client(
             self.tables.url, REGION, self.tables.prefix
         )
-        self.stage = Stage(self.run(self.opening.__aenter__()), Space().tenant, self.key_file)
-        self.lists = Lists(self.stage)
+        self.stage = UseCaseEnv(self.run(self.opening.__aenter__()), Namespace().tenant, self.key_file)
+        self.lists = ChatListEnv(self.stage)
         self.chat = self.run(self.stage.group(BEN))
         self.log: list[Entry] = []
         self.inside = {ANNA, BEN}
@@ -123,7 +123,10 @@ class Machine(RuleBasedStateMachine):
 
     def _compare(self, who: UserId) -> None:
         wanted = expected(who, self.log, self.marks.get(who, 0))
-        pages = [self.run(self.lists.page(who, only)).chats for only in (Filter.ACTIVE, Filter.LEFT)]
+        pages = [
+            self.run(self.lists.page(who, only)).chats
+            for only in (ChatListFilter.ACTIVE, ChatListFilter.LEFT)
+        ]
         lines = [line for page in pages for line in page]
         if wanted is None:
             assert lines == []

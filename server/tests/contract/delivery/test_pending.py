@@ -1,16 +1,16 @@
 """The pending queue on both engines: one place for each message, drained in order, gone when acked or withdrawn."""
 
-from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
-from tidings.delivery.model import Kept, Waiting
-from tidings.delivery.store import DynamoPending
+from tidings.delivery.model import OfflineQueueBatch, OfflineQueueMessage
+from tidings.delivery.store import DynamoOfflineQueue
 from tidings.kernel.ids import UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 
-async def waiting(pending: DynamoPending, stage: Stage, user: UserId) -> list[Waiting]:
+async def waiting(pending: DynamoOfflineQueue, stage: UseCaseEnv, user: UserId) -> list[OfflineQueueMessage]:
     """All of it, two at a time."""
-    found: list[Waiting] = []
+    found: list[OfflineQueueMessage] = []
     page = await pending.drain(stage.tenant, user, limit=2)
     found += page.waiting
     while page.after is not None:
@@ -19,20 +19,20 @@ async def waiting(pending: DynamoPending, stage: Stage, user: UserId) -> list[Wa
     return found
 
 
-async def said(stage: Stage, *texts: str, ttl_s: int | None = None) -> list[Entry]:
+async def said(stage: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list[Entry]:
     chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
     for text in texts:
         await stage.send(chat, ANNA, text, ttl_s=ttl_s)
-    return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is Kind.MESSAGE]
+    return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
 
 
-def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         messages = await said(stage, "one", "two", "three")
         for message in (*reversed(messages), messages[1]):
-            await pending.put([Kept(chat, BEN, (message,))])
+            await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
         found = await waiting(pending, stage, BEN)
         assert [each.entry for each in found] == messages
         assert {each.chat for each in found} == {chat}
@@ -43,13 +43,13 @@ def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(play
     play(scene)
 
 
-def test_a_message_that_is_withdrawn_is_in_nobodys_queue(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_a_message_that_is_withdrawn_is_in_nobodys_queue(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         one, two = await said(stage, "one", "two")
         for user in (BEN, CLEO):
-            await pending.put([Kept(chat, user, (one, two))])
+            await pending.put([OfflineQueueBatch(chat, user, (one, two))])
         await pending.withdraw(chat, [ANNA, BEN, CLEO], one)
         for user in (BEN, CLEO):
             assert [each.entry for each in await waiting(pending, stage, user)] == [two]
@@ -57,25 +57,25 @@ def test_a_message_that_is_withdrawn_is_in_nobodys_queue(play: Play) -> None:
     play(scene)
 
 
-def test_many_who_are_away_each_have_every_message(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_many_who_are_away_each_have_every_message(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         messages = tuple(await said(stage, "one", "two", "three"))
         users = [UserId(f"user-{n}") for n in range(30)]
-        await pending.put([Kept(chat, user, messages) for user in users])
+        await pending.put([OfflineQueueBatch(chat, user, messages) for user in users])
         for user in users:
             assert [each.entry for each in await waiting(pending, stage, user)] == list(messages)
 
     play(scene)
 
 
-def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_seen(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_seen(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "soon gone", ttl_s=60)
-        await pending.put([Kept(chat, BEN, (message,))])
+        await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
         (kept,) = await waiting(pending, stage, BEN)
         assert kept.entry == message
         assert kept.entry.content is None
@@ -85,24 +85,24 @@ def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_se
     play(scene)
 
 
-def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_deleted_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_deleted_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "old")
-        await pending.put([Kept(chat, BEN, (message,))])
+        await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
         stage.clock.ahead_ms = 30 * 24 * 3600 * 1000 + 2_000
         assert await waiting(pending, stage, BEN) == []
 
     play(scene)
 
 
-def test_a_row_in_and_out_costs_two_write_units(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_a_row_in_and_out_costs_two_write_units(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         (message,) = await said(stage, "x" * 300)
-        await pending.put([Kept(chat, BEN, (message,))])
+        await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
         (kept,) = await waiting(pending, stage, BEN)
         await pending.delete(stage.tenant, BEN, [kept.key])
         ledger = stage.client.ledger
@@ -112,12 +112,12 @@ def test_a_row_in_and_out_costs_two_write_units(play: Play) -> None:
     play(scene)
 
 
-def test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        pending = DynamoPending(stage.client, stage.clock)
+def test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        pending = DynamoOfflineQueue(stage.client, stage.clock)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         messages = tuple(await said(stage, "one", "two", "three"))
-        await pending.put([Kept(chat, UserId(f"user-{n}"), messages) for n in range(30)])
+        await pending.put([OfflineQueueBatch(chat, UserId(f"user-{n}"), messages) for n in range(30)])
         put = stage.client.ledger["pending.put"]
         assert put.write_units == 90
         assert put.calls == 4

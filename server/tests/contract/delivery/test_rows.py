@@ -2,19 +2,19 @@
 
 import random
 
-from fixtures.lists import Lists
-from fixtures.stage import ANNA, BEN, CLEO, Play, Stage, asked, by
+from fixtures.lists import ChatListEnv
+from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv, asked, by
 
-from tidings.delivery.chat_list import Filter
-from tidings.delivery.model import Row
+from tidings.delivery.chat_list import ChatListFilter
+from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.content import Content
 from tidings.tables.limits import PREVIEW_BYTES
 
 
-def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "hello")
         await lists.deliver()
@@ -27,9 +27,9 @@ def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(play: Play) 
     play(scene)
 
 
-def test_a_preview_is_cut_between_characters(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_preview_is_cut_between_characters(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "é" * 300)
         await lists.deliver()
@@ -38,9 +38,9 @@ def test_a_preview_is_cut_between_characters(play: Play) -> None:
     play(scene)
 
 
-def test_a_direct_message_costs_two_write_units_for_two_rows(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_direct_message_costs_two_write_units_for_two_rows(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await lists.deliver()
         raised, read = stage.client.ledger["chat_list.raise_row"], stage.client.ledger["memberships.list"]
@@ -53,9 +53,9 @@ def test_a_direct_message_costs_two_write_units_for_two_rows(play: Play) -> None
     play(scene)
 
 
-def test_many_messages_that_come_together_cost_one_write_for_each_row(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_many_messages_that_come_together_cost_one_write_for_each_row(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         await lists.deliver()
         calls = stage.client.ledger["chat_list.raise_row"].calls
@@ -69,7 +69,7 @@ def test_many_messages_that_come_together_cost_one_write_for_each_row(play: Play
     play(scene)
 
 
-async def a_long_story(stage: Stage) -> ChatKey:
+async def a_long_story(stage: UseCaseEnv) -> ChatKey:
     """Everything that can happen to a row of a small chat."""
     chat = await stage.group(BEN, CLEO)
     await stage.send(chat, ANNA, "one")
@@ -89,7 +89,7 @@ async def a_long_story(stage: Stage) -> ChatKey:
     return chat
 
 
-async def a_turn(lists: Lists, chance: random.Random, turn: int) -> ChatKey:
+async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
     """The first in order; then in any order and some of it twice, alone or several at once."""
     chat = await a_long_story(lists.stage)
     entries = lists.committed()
@@ -103,24 +103,26 @@ async def a_turn(lists: Lists, chance: random.Random, turn: int) -> ChatKey:
     return chat
 
 
-async def rows(lists: Lists, chat: ChatKey) -> list[Row]:
+async def rows(lists: ChatListEnv, chat: ChatKey) -> list[ChatRow]:
     return [await lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
 
 
-def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists, chance = Lists(stage), random.Random(7)
+def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists, chance = ChatListEnv(stage), random.Random(7)
         told = [await a_turn(lists, chance, turn) for turn in range(6)]
         shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in told]
         assert all(each == shapes[0] for each in shapes)
         heads = [row.known.head for row in await rows(lists, told[0])]
         assert [head and head.sequence for head in heads] == [15, 15, 15]
-        assert await lists.text(told[0], ANNA) == await lists.text(told[0], BEN, Filter.LEFT) == "seven"
+        assert (
+            await lists.text(told[0], ANNA) == await lists.text(told[0], BEN, ChatListFilter.LEFT) == "seven"
+        )
 
     play(scene)
 
 
-async def shape(lists: Lists, chat: ChatKey, row: Row) -> object:
+async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
     """But for times and places, which differ from chat to chat."""
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
@@ -138,18 +140,18 @@ async def shape(lists: Lists, chat: ChatKey, row: Row) -> object:
     )
 
 
-def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         said = await stage.send(chat, BEN, "regret")
         await stage.manage.remove(chat, by(CLEO), CLEO)
         await lists.deliver()
-        assert await lists.text(chat, CLEO, Filter.LEFT) == "regret"
+        assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "regret"
         await stage.send(chat, ANNA, "newer")
         await stage.change.redact(asked(chat, BEN, said.sequence))
         await lists.deliver()
-        assert await lists.text(chat, CLEO, Filter.LEFT) == "(redacted)"
+        assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "(redacted)"
         assert await lists.text(chat, ANNA) == "newer"
         cleo = await lists.row(chat, CLEO)
         assert cleo.known.head is not None
@@ -158,9 +160,9 @@ def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(pla
     play(scene)
 
 
-def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         said = await stage.send(chat, ANNA, "helo")
         await stage.change.react(asked(chat, BEN, said.sequence), "👍")
@@ -174,9 +176,9 @@ def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(play: P
     play(scene)
 
 
-def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         said = await stage.send(chat, ANNA, "regret")
         await stage.manage.remove(chat, by(CLEO), CLEO)
@@ -184,29 +186,29 @@ def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(play:
         create, message, leave, redaction = lists.committed()
         await lists.hand(chat, [redaction])
         await lists.hand(chat, [create, message, leave])
-        assert await lists.text(chat, CLEO, Filter.LEFT) == "(redacted)"
+        assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "(redacted)"
         assert await lists.text(chat, BEN) == "(redacted)"
 
     play(scene)
 
 
-def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         said = await stage.send(chat, ANNA, "before")
         await stage.manage.remove(chat, by(BEN), BEN)
         await stage.change.edit(asked(chat, ANNA, said.sequence), Content(text="after"))
         await lists.deliver()
-        assert await lists.text(chat, BEN, Filter.LEFT) == "before"
+        assert await lists.text(chat, BEN, ChatListFilter.LEFT) == "before"
         assert await lists.text(chat, ANNA) == "after"
 
     play(scene)
 
 
-def test_an_ephemeral_message_shows_no_words_and_when_it_ends(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_an_ephemeral_message_shows_no_words_and_when_it_ends(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "secret", ttl_s=60)
         await lists.deliver()
@@ -222,18 +224,18 @@ def test_an_ephemeral_message_shows_no_words_and_when_it_ends(play: Play) -> Non
     play(scene)
 
 
-def test_who_leaves_keeps_the_leave_and_nothing_later(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_who_leaves_keeps_the_leave_and_nothing_later(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         await stage.send(chat, ANNA, "seen")
         await stage.manage.remove(chat, by(BEN), BEN)
         await stage.send(chat, ANNA, "not seen")
         await lists.deliver()
         assert (await lists.page(BEN)).chats == ()
-        line = await lists.listed(chat, BEN, Filter.LEFT)
+        line = await lists.listed(chat, BEN, ChatListFilter.LEFT)
         assert (line.is_member, line.head_sequence, line.unread) == (False, 3, 1)
-        assert await lists.text(chat, BEN, Filter.LEFT) == "seen"
+        assert await lists.text(chat, BEN, ChatListFilter.LEFT) == "seen"
         await stage.manage.add(chat, by(ANNA), [BEN])
         await stage.send(chat, ANNA, "back")
         await lists.deliver()
@@ -243,9 +245,9 @@ def test_who_leaves_keeps_the_leave_and_nothing_later(play: Play) -> None:
     play(scene)
 
 
-def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         await lists.deliver()
         await stage.send(chat, BEN, "mine")
@@ -261,9 +263,9 @@ def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(play: Play) -> Non
     play(scene)
 
 
-def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         many = [UserId(f"u{n}") for n in range(120)]
         chat = await stage.group(*many[:80])
         old = await stage.send(chat, ANNA, "small yet")
@@ -294,7 +296,7 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await stage.manage.remove(chat, by(many[0]), many[0])
         await stage.manage.remove(chat, by(many[1]), many[1])
         await lists.deliver()
-        assert not (await lists.listed(chat, many[0], Filter.LEFT)).is_member
+        assert not (await lists.listed(chat, many[0], ChatListFilter.LEFT)).is_member
         assert (await lists.listed(chat, ANNA)).head_sequence == 7
         await stage.manage.add(chat, by(ANNA), [BEN])
         await lists.deliver()
@@ -305,17 +307,17 @@ def test_a_chat_becomes_large_for_good_and_is_then_written_once(play: Play) -> N
         await stage.send(chat, ANNA, "welcome", after=8)
         await lists.deliver()
         assert await lists.text(chat, BEN) == "welcome"
-        gone = await lists.listed(chat, many[0], Filter.LEFT)
+        gone = await lists.listed(chat, many[0], ChatListFilter.LEFT)
         assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
 
     play(scene)
 
 
-def test_a_large_chat_whose_growth_nobody_handled_is_found_by_its_next_entry(play: Play) -> None:
+def test_a_large_chat_whose_growth_nobody_handled_is_found_by_its_next_entry(play: RunUseCases) -> None:
     """Its head is not there, so the rows have not been told: the growth is handled first, and what rows miss below it."""
 
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         many = [UserId(f"u{n}") for n in range(120)]
         chat = await stage.group(*many)
         sent = await stage.send(chat, ANNA, "hello, all", after=2)

@@ -9,40 +9,40 @@ from typing import Any
 import pytest
 from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
 from contract.gateway.test_order import small
-from fixtures.lists import Lists
+from fixtures.lists import ChatListEnv
 from fixtures.loops import until
-from fixtures.office import Office, Work
-from fixtures.post import WITHIN_S, PlayPost, Post
-from fixtures.stage import ANNA, BEN, CLEO, Play, Stage
+from fixtures.office import DeliveryEnv, RunDelivery
+from fixtures.post import WITHIN_S, GatewayEnv, RunGateways
+from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.values import ItemValue
 from tidings.tables.patterns import delivery as patterns
 
 
 def lose_answers(patch: pytest.MonkeyPatch, users: Collection[UserId]) -> None:
-    honest = Client.update
+    honest = DynamoClient.update
 
     async def update(
-        self: Client, pattern: AccessPattern, key: dict[str, Value], *given: Any, **more: Any
+        self: DynamoClient, pattern: AccessPattern, key: dict[str, ItemValue], *given: Any, **more: Any
     ) -> Any:
         owner = str(key.get("user_id", "")).partition("#")[2]
         if pattern is patterns.RAISE_ROW and owner in users:
             await honest(self, pattern, key, *given, **more)
         return await honest(self, pattern, key, *given, **more)
 
-    patch.setattr(Client, "update", update)
+    patch.setattr(DynamoClient, "update", update)
 
 
 def test_what_was_missed_is_told_by_the_other_rows_where_an_answer_was_lost(
-    play: Play, monkeypatch: pytest.MonkeyPatch
+    play: RunUseCases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The repeat of an unanswered write finds its own row, which says nothing of what it had before."""
 
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         await lists.deliver()
         for text in ("one", "two", "three"):
@@ -57,11 +57,11 @@ def test_what_was_missed_is_told_by_the_other_rows_where_an_answer_was_lost(
 
 @pytest.mark.parametrize("has_mark", [True, False])
 def test_an_heir_that_gets_no_answer_from_any_row_finds_by_mark_or_time_what_was_never_handled(
-    work: Work, monkeypatch: pytest.MonkeyPatch, *, has_mark: bool
+    work: RunDelivery, monkeypatch: pytest.MonkeyPatch, *, has_mark: bool
 ) -> None:
     """Every row's write is applied and unanswered, so no row tells what it had before."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -81,7 +81,7 @@ def test_an_heir_that_gets_no_answer_from_any_row_finds_by_mark_or_time_what_was
 
 
 def test_devices_get_what_no_mark_no_row_and_no_clock_showed_the_worker(
-    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Entries that nobody published, a Redis without marks, minutes of silence, and no row write answered.
 
@@ -89,7 +89,7 @@ def test_devices_get_what_no_mark_no_row_and_no_clock_showed_the_worker(
     or by its row when it resumes.
     """
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)

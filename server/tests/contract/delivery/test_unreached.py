@@ -10,22 +10,22 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from contract.kafka.harness import read_log
-from fixtures.engines import Space
-from fixtures.office import Office, Work
+from fixtures.engines import Namespace
+from fixtures.office import DeliveryEnv, RunDelivery
 from fixtures.stage import ANNA, BEN, by
 from fixtures.topics import make_topics
 
-from tidings.delivery.model import Flags
-from tidings.delivery.unreached import Unreached
+from tidings.delivery.model import ChatFlags
+from tidings.delivery.unreached import OfflineEventPublisher
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey, ClientKey, UserId, new_ulid
 from tidings.messages.content import Content
-from tidings.messages.model import Entry, Kind
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.publisher import Publisher
-from tidings.run.deliveries import join_unreached
+from tidings.messages.model import Entry, EntryKind
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.run.deliveries import build_offline_events
 from tidings.tenants.model import PushSettings, TenantSettings
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 ROOT = Path(__file__).parents[4]
@@ -33,27 +33,27 @@ SCHEMA = jsonschema_rs.validator_for((ROOT / "protocol/unreached.schema.json").r
 
 
 @pytest.fixture
-def topics(kafka: str, space: Space) -> Connection:
+def topics(kafka: str, space: Namespace) -> KafkaConfig:
     return make_topics(kafka, space)
 
 
 @asynccontextmanager
 async def opened(
-    office: Office, topics: Connection, *, has_previews: bool = False
-) -> AsyncIterator[Unreached]:
+    office: DeliveryEnv, topics: KafkaConfig, *, has_previews: bool = False
+) -> AsyncIterator[OfflineEventPublisher]:
     stage = office.stage
     settings = TenantSettings(name="Acme", push=PushSettings(has_previews=has_previews))
-    await Tenants(DynamoTenantStore(stage.client, stage.authentic), SystemClock()).create(
+    await TenantService(DynamoTenantStore(stage.client, stage.authentic), SystemClock()).create(
         stage.tenant, settings
     )
-    publisher = Publisher(topics)
+    publisher = KafkaPublisher(topics)
     try:
-        yield join_unreached(stage.client, stage.ring, stage.clock, publisher)
+        yield build_offline_events(stage.client, stage.ring, stage.clock, publisher)
     finally:
         await publisher.close()
 
 
-async def heard(topics: Connection) -> list[dict[str, Any]]:
+async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
     """As a program elsewhere reads it: JSON, held against the schema."""
     log = await asyncio.to_thread(read_log, topics, "unreached")
     found = [json.loads(value) for values in log.values() for value in values]
@@ -62,13 +62,13 @@ async def heard(topics: Connection) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["sequence"])
 
 
-async def messages(office: Office, chat: ChatKey) -> list[Entry]:
+async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
     entries = await office.stage.reader.between(chat, 0, 999)
-    return [entry for entry in entries if entry.kind is Kind.MESSAGE]
+    return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
 
 
-def test_who_is_away_is_told_of_with_what_a_push_needs(work: Work, topics: Connection) -> None:
-    async def day(office: Office) -> None:
+def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics: KafkaConfig) -> None:
+    async def day(office: DeliveryEnv) -> None:
         stage = office.stage
         async with opened(office, topics) as unreached:
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
@@ -78,7 +78,7 @@ def test_who_is_away_is_told_of_with_what_a_push_needs(work: Work, topics: Conne
             mention = Content(text="@ben", mentions=(BEN,))
             await stage.sending(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
             await office.deliver()
-            await unreached.tell(chat, BEN, await messages(office, chat))
+            await unreached.notify_offline(chat, BEN, await messages(office, chat))
         first, second = await heard(topics)
         assert first == {
             "version": 1,
@@ -102,17 +102,19 @@ def test_who_is_away_is_told_of_with_what_a_push_needs(work: Work, topics: Conne
 
 
 def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
-    work: Work, topics: Connection
+    work: RunDelivery, topics: KafkaConfig
 ) -> None:
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         stage = office.stage
         async with opened(office, topics, has_previews=True) as unreached:
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
             await stage.send(chat, ANNA, "é" * 200)
             await stage.send(chat, ANNA, "soon gone", ttl_s=60)
             await office.deliver()
-            await office.lists.list.set_flags(chat, BEN, Flags(muted_until_ms=stage.clock.now_ms() + 60_000))
-            await unreached.tell(chat, BEN, await messages(office, chat))
+            await office.lists.list.set_flags(
+                chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
+            )
+            await unreached.notify_offline(chat, BEN, await messages(office, chat))
         assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
             ("é" * 90, True),
             (None, True),
@@ -121,8 +123,8 @@ def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
     work(day)
 
 
-def test_the_badge_counts_what_is_unread_in_large_chats_too(work: Work, topics: Connection) -> None:
-    async def day(office: Office) -> None:
+def test_the_badge_counts_what_is_unread_in_large_chats_too(work: RunDelivery, topics: KafkaConfig) -> None:
+    async def day(office: DeliveryEnv) -> None:
         stage = office.stage
         async with opened(office, topics) as unreached:
             large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
@@ -132,7 +134,7 @@ def test_the_badge_counts_what_is_unread_in_large_chats_too(work: Work, topics: 
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
             await stage.send(chat, ANNA, "you")
             await office.deliver()
-            await unreached.tell(chat, BEN, await messages(office, chat))
+            await unreached.notify_offline(chat, BEN, await messages(office, chat))
         (event,) = await heard(topics)
         assert event["badge"] == 3
 

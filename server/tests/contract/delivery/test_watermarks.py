@@ -2,18 +2,18 @@
 
 import asyncio
 
-from fixtures.lists import Lists
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, by, code_of
+from fixtures.lists import ChatListEnv
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, by, code_of
 
-from tidings.delivery.chat_list import Filter
-from tidings.delivery.model import Status, Tick
+from tidings.delivery.chat_list import ChatListFilter
+from tidings.delivery.model import DeliveryStatus, MessageStatus
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 
 
-def test_reading_lowers_unread_and_never_goes_back(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_reading_lowers_unread_and_never_goes_back(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         for _ in range(5):
             await stage.send(chat, ANNA)
@@ -27,9 +27,9 @@ def test_reading_lowers_unread_and_never_goes_back(play: Play) -> None:
     play(scene)
 
 
-def test_marking_as_read_costs_one_write_unit(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_marking_as_read_costs_one_write_unit(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "x" * 300)
         await lists.deliver()
@@ -44,9 +44,9 @@ def test_marking_as_read_costs_one_write_unit(play: Play) -> None:
     play(scene)
 
 
-def test_entries_that_are_no_messages_do_not_count(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_entries_that_are_no_messages_do_not_count(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA)
         await stage.change.react(asked(chat, BEN, sent.sequence), "+1")
@@ -58,17 +58,17 @@ def test_entries_that_are_no_messages_do_not_count(play: Play) -> None:
     play(scene)
 
 
-def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN)
         await stage.send(chat, ANNA)
         await stage.manage.add(chat, by(ANNA), [CLEO])
         await stage.send(chat, ANNA)
         await lists.deliver()
         read = lists.marking.read
-        assert await code_of(read(chat, BEN, 5)) is Code.AFTER_ABOVE_HEAD
-        assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.AFTER_ABOVE_HEAD
+        assert await code_of(read(chat, BEN, 5)) is Code.POSITION_AHEAD
+        assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.POSITION_AHEAD
         assert await code_of(read(chat, CLEO, 2)) is Code.MESSAGE_NOT_FOUND
         assert await code_of(read(chat, BEN, 0)) is Code.MESSAGE_NOT_FOUND
         assert await code_of(read(chat, DORA, 1)) is Code.CHAT_NOT_FOUND
@@ -79,9 +79,9 @@ def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: Play) -> 
     play(scene)
 
 
-def test_marks_that_race_end_at_the_highest(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_marks_that_race_end_at_the_highest(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         for _ in range(10):
             await stage.send(chat, ANNA)
@@ -92,68 +92,68 @@ def test_marks_that_race_end_at_the_highest(play: Play) -> None:
     play(scene)
 
 
-def test_a_mark_that_comes_before_the_row_is_kept(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_a_mark_that_comes_before_the_row_is_kept(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA)
         assert await lists.marking.read(chat, BEN, 2) == (2, 0)
         assert (await lists.page(BEN)).chats == (), "a row that has a watermark alone is not listed yet"
-        assert (await lists.page(BEN, Filter.LEFT)).chats == ()
+        assert (await lists.page(BEN, ChatListFilter.LEFT)).chats == ()
         await lists.deliver()
         assert await lists.unread(chat, BEN) == 0
 
     play(scene)
 
 
-async def status_of(lists: Lists, chat: ChatKey, user: UserId, sequence: int) -> Status:
+async def status_of(lists: ChatListEnv, chat: ChatKey, user: UserId, sequence: int) -> MessageStatus:
     entry = await lists.stage.reader.one(chat, sequence)
     assert entry is not None
     return (await lists.statuses.of(chat, user, [entry]))[0]
 
 
-def test_ticks_follow_the_watermarks(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_ticks_follow_the_watermarks(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         await stage.send(chat, ANNA)
         await lists.deliver()
 
-        async def tick() -> tuple[Tick, tuple[UserId, ...], tuple[UserId, ...]]:
+        async def tick() -> tuple[DeliveryStatus, tuple[UserId, ...], tuple[UserId, ...]]:
             status = await status_of(lists, chat, ANNA, 2)
-            return status.tick, status.delivered_to, status.read_by
+            return status.status, status.delivered_to, status.read_by
 
-        assert await tick() == (Tick.SENT, (), ())
+        assert await tick() == (DeliveryStatus.SENT, (), ())
         await lists.marking.delivered(chat, BEN, 2)
-        assert await tick() == (Tick.SENT, (BEN,), ())
+        assert await tick() == (DeliveryStatus.SENT, (BEN,), ())
         await lists.marking.read(chat, CLEO, 2)
-        assert await tick() == (Tick.DELIVERED, (BEN, CLEO), (CLEO,))
+        assert await tick() == (DeliveryStatus.DELIVERED, (BEN, CLEO), (CLEO,))
         await stage.send(chat, BEN, "an answer")
         await lists.deliver()
-        assert await tick() == (Tick.READ, (BEN, CLEO), (BEN, CLEO))
-        assert (await status_of(lists, chat, BEN, 3)).tick is Tick.SENT
+        assert await tick() == (DeliveryStatus.READ, (BEN, CLEO), (BEN, CLEO))
+        assert (await status_of(lists, chat, BEN, 3)).status is DeliveryStatus.SENT
 
     play(scene)
 
 
-def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.group(BEN, CLEO)
         await stage.send(chat, ANNA)
         await stage.manage.remove(chat, by(CLEO), CLEO)
         await stage.manage.add(chat, by(ANNA), [DORA])
         await lists.deliver()
         await lists.marking.read(chat, BEN, 2)
-        assert (await status_of(lists, chat, ANNA, 2)).tick is Tick.READ
+        assert (await status_of(lists, chat, ANNA, 2)).status is DeliveryStatus.READ
         assert await code_of(status_of(lists, chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
     play(scene)
 
 
-def test_ticks_of_a_page_cost_two_reads_however_long_it_is(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
-        lists = Lists(stage)
+def test_ticks_of_a_page_cost_two_reads_however_long_it_is(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         for _ in range(20):
             await stage.send(chat, ANNA)

@@ -1,29 +1,29 @@
 """The delivery worker on both DynamoDB engines and a real Redis: each step, and what it is for."""
 
-from fixtures.office import Office, Work
+from fixtures.office import DeliveryEnv, RunDelivery
 from fixtures.stage import ANNA, BEN, CLEO, DORA, asked, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.model import Kind
-from tidings.messages.store import DynamoReactions
+from tidings.messages.model import EntryKind
+from tidings.messages.store import DynamoReactionWriter
 from tidings.routing.model import GatewayId
 
 NOBODY = GatewayId("gateway-gone")
 
 
-async def direct(office: Office) -> ChatKey:
+async def direct(office: DeliveryEnv) -> ChatKey:
     return await office.stage.manage.direct(office.stage.tenant, ANNA, BEN)
 
 
-def spent(office: Office) -> dict[tuple[str, str], float]:
+def spent(office: DeliveryEnv) -> dict[tuple[str, str], float]:
     kinds = {"calls", "read_units", "write_units"}
     ledger = office.stage.client.ledger
     return {(count.pattern, count.name): count.value for count in ledger if count.name in kinds}
 
 
-def test_devices_that_are_connected_get_a_push_and_nothing_is_kept_for_them(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_devices_that_are_connected_get_a_push_and_nothing_is_kept_for_them(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here, there = await office.gateway("gateway-1"), await office.gateway("gateway-2")
         await office.comes_in(ANNA, here.id)
         await office.comes_in(BEN, here.id)
@@ -42,8 +42,10 @@ def test_devices_that_are_connected_get_a_push_and_nothing_is_kept_for_them(work
     work(day)
 
 
-def test_a_direct_message_between_two_who_are_online_costs_two_write_units_and_no_read(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_direct_message_between_two_who_are_online_costs_two_write_units_and_no_read(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
         await office.comes_in(ANNA, here.id)
         await office.comes_in(BEN, here.id)
@@ -62,8 +64,8 @@ def test_a_direct_message_between_two_who_are_online_costs_two_write_units_and_n
     work(day)
 
 
-def test_many_chats_of_a_batch_go_to_a_gateway_in_one_payload(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_many_chats_of_a_batch_go_to_a_gateway_in_one_payload(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
         await office.comes_in(ANNA, here.id)
         chats = [await office.stage.group(BEN) for _ in range(5)]
@@ -77,16 +79,18 @@ def test_many_chats_of_a_batch_go_to_a_gateway_in_one_payload(work: Work) -> Non
     work(day)
 
 
-def test_messages_for_who_has_no_route_are_kept_and_told_of_but_not_the_senders_own(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_messages_for_who_has_no_route_are_kept_and_told_of_but_not_the_senders_own(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         chat = await direct(office)
         await office.stage.send(chat, ANNA, "one")
         await office.stage.send(chat, ANNA, "two", ttl_s=600)
         await office.deliver()
         kept = await office.queue(BEN)
         assert [(each.chat, each.entry.sequence, each.entry.kind) for each in kept] == [
-            (chat, 2, Kind.MESSAGE),
-            (chat, 3, Kind.MESSAGE),
+            (chat, 2, EntryKind.MESSAGE),
+            (chat, 3, EntryKind.MESSAGE),
         ]
         assert [each.entry.content is None for each in kept] == [False, True]
         assert await office.queue(ANNA) == []
@@ -95,8 +99,8 @@ def test_messages_for_who_has_no_route_are_kept_and_told_of_but_not_the_senders_
     work(day)
 
 
-def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is_kept(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is_kept(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
         await office.comes_in(BEN, NOBODY)
         await office.comes_in(CLEO, NOBODY, "old")
@@ -114,8 +118,8 @@ def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is_kept(
     work(day)
 
 
-def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
         await office.comes_in(BEN, NOBODY)
 
@@ -133,8 +137,8 @@ def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(work: Work) -> 
     work(day)
 
 
-def test_who_comes_in_after_the_first_look_up_is_rung_for(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_who_comes_in_after_the_first_look_up_is_rung_for(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
 
         async def come_in() -> None:
@@ -152,8 +156,8 @@ def test_who_comes_in_after_the_first_look_up_is_rung_for(work: Work) -> None:
     work(day)
 
 
-def test_the_truth_is_there_before_anybody_is_looked_up(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_the_truth_is_there_before_anybody_is_looked_up(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         chat = await direct(office)
         await office.stage.send(chat, ANNA, "hello")
         seen: list[int] = []
@@ -173,8 +177,8 @@ def test_the_truth_is_there_before_anybody_is_looked_up(work: Work) -> None:
     work(day)
 
 
-def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await office.gateway()
         for user in (ANNA, BEN, CLEO, DORA):
             await office.comes_in(user, here.id)
@@ -195,9 +199,9 @@ def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it
     work(day)
 
 
-def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: Work) -> None:
-    async def day(office: Office) -> None:
-        stage, reactions = office.stage, DynamoReactions(office.stage.client)
+def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
+        stage, reactions = office.stage, DynamoReactionWriter(office.stage.client)
         users = [UserId(f"user{n:02}") for n in range(22)]
         chat = await stage.group(*users)
         redacted, other = await stage.send(chat, ANNA, "one"), await stage.send(chat, ANNA, "two")
@@ -214,8 +218,10 @@ def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: Wor
     work(day)
 
 
-def test_a_redacted_message_leaves_the_queue_and_one_redacted_at_once_never_gets_there(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_redacted_message_leaves_the_queue_and_one_redacted_at_once_never_gets_there(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         stage = office.stage
         chat = await direct(office)
         first = await stage.send(chat, ANNA, "one")

@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from fixtures.office import Office, PretendGateway, Work
+from fixtures.office import DeliveryEnv, FakeGateway, RunDelivery
 from fixtures.stage import ANNA, BEN, CLEO, asked, by
 
-from tidings.delivery.model import Row
-from tidings.delivery.worker import News
+from tidings.delivery.model import ChatRow
+from tidings.delivery.worker import ChatEntries
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.content import Content
 from tidings.routing.model import GatewayId
@@ -26,7 +26,7 @@ STEPS = [
 ]
 
 
-async def a_story(office: Office) -> ChatKey:
+async def a_story(office: DeliveryEnv) -> ChatKey:
     """BEN is connected, CLEO is not."""
     stage = office.stage
     chat = await stage.group(BEN, CLEO)
@@ -40,11 +40,11 @@ async def a_story(office: Office) -> ChatKey:
     return chat
 
 
-async def rows(office: Office, chat: ChatKey) -> list[Row]:
+async def rows(office: DeliveryEnv, chat: ChatKey) -> list[ChatRow]:
     return [await office.lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
 
 
-async def shape(office: Office, chat: ChatKey) -> list[object]:
+async def shape(office: DeliveryEnv, chat: ChatKey) -> list[object]:
     """Rows but for what is sealed and when, and the queue."""
     found: list[object] = []
     for row in await rows(office, chat):
@@ -55,7 +55,7 @@ async def shape(office: Office, chat: ChatKey) -> list[object]:
     return [*found, [each.entry.sequence for each in await office.queue(CLEO) if each.chat == chat]]
 
 
-async def cut_off_at(office: Office, step: str, news: list[News]) -> None:
+async def cut_off_at(office: DeliveryEnv, step: str, news: list[ChatEntries]) -> None:
     """A worker stands at a step and is killed there."""
     reached = asyncio.Event()
 
@@ -71,15 +71,15 @@ async def cut_off_at(office: Office, step: str, news: list[News]) -> None:
     office.hooks.at_step = {}
 
 
-async def with_ben(office: Office, name: str = "gateway-1") -> PretendGateway:
+async def with_ben(office: DeliveryEnv, name: str = "gateway-1") -> FakeGateway:
     here = await office.gateway(name)
     await office.comes_in(BEN, here.id)
     return here
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_between_any_two_steps_another_worker_makes_it_whole(work: Work, step: str) -> None:
-    async def day(office: Office) -> None:
+def test_killed_between_any_two_steps_another_worker_makes_it_whole(work: RunDelivery, step: str) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         once = await a_story(office)
         await office.deliver()
@@ -98,8 +98,10 @@ def test_killed_between_any_two_steps_another_worker_makes_it_whole(work: Work, 
     work(day)
 
 
-def test_what_comes_again_to_who_has_done_it_costs_nothing_and_restores_a_lost_mark(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_what_comes_again_to_who_has_done_it_costs_nothing_and_restores_a_lost_mark(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -115,12 +117,14 @@ def test_what_comes_again_to_who_has_done_it_costs_nothing_and_restores_a_lost_m
     work(day)
 
 
-def _calls(office: Office) -> list[tuple[str, float]]:
+def _calls(office: DeliveryEnv) -> list[tuple[str, float]]:
     return [(each.pattern, each.value) for each in office.stage.client.ledger if each.name == "calls"]
 
 
-def test_what_lies_before_and_was_not_handled_is_read_from_the_log_and_handled_first(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_what_lies_before_and_was_not_handled_is_read_from_the_log_and_handled_first(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -134,10 +138,10 @@ def test_what_lies_before_and_was_not_handled_is_read_from_the_log_and_handled_f
     work(day)
 
 
-def test_a_worker_that_knows_nothing_sees_by_rows_and_marks_what_was_left_out(work: Work) -> None:
+def test_a_worker_that_knows_nothing_sees_by_rows_and_marks_what_was_left_out(work: RunDelivery) -> None:
     """The second half alone reaches a new worker: once with a mark of the first, once with Redis emptied."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         for is_emptied in (False, True):
             chat = await a_story(office)
@@ -152,10 +156,10 @@ def test_a_worker_that_knows_nothing_sees_by_rows_and_marks_what_was_left_out(wo
     work(day)
 
 
-def test_a_mark_that_stays_behind_has_what_lies_between_handled_again(work: Work) -> None:
+def test_a_mark_that_stays_behind_has_what_lies_between_handled_again(work: RunDelivery) -> None:
     """Rows say that all is well, the mark does not: somebody wrote rows and died before he pushed."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -170,8 +174,8 @@ def test_a_mark_that_stays_behind_has_what_lies_between_handled_again(work: Work
     work(day)
 
 
-def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_entry(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_entry(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -193,10 +197,10 @@ def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_ent
     work(day)
 
 
-def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(work: Work) -> None:
+def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(work: RunDelivery) -> None:
     """It was away, then it forgot: the next entry alone would be marked as if all before it had been handled."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -212,10 +216,10 @@ def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(work: Wo
     work(day)
 
 
-def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(work: Work) -> None:
+def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(work: RunDelivery) -> None:
     """No mark, and no memory of one. Who was taken out meanwhile would never have heard of it."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -231,10 +235,10 @@ def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(wor
     work(day)
 
 
-def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(work: Work) -> None:
+def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(work: RunDelivery) -> None:
     """His device knows nothing of the chat, and begins with what is pushed; the leave was pushed before it came."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         stage = office.stage
         chat = await stage.group(BEN, CLEO)
@@ -242,7 +246,7 @@ def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(w
         news = office.committed()
         await office.worker.handle(news[:1])
         await forget_mark(office, chat)
-        await office.marks.mark(chat, 0, 0)
+        await office.marks.advance(chat, 0, 0)
 
         async def come_in() -> None:
             office.hooks.at_step = {}
@@ -256,16 +260,16 @@ def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(w
     work(day)
 
 
-def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
+def test_a_mark_that_fell_back_is_brought_up_again(work: RunDelivery) -> None:
     """As after a fail-over to a Redis that had not heard of the newest."""
 
-    async def day(office: Office) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
         await office.worker.handle(news[:7])
         await forget_mark(office, chat)
-        await office.marks.mark(chat, 1, 3)
+        await office.marks.advance(chat, 1, 3)
         await office.worker.handle(news[7:])
         assert await office.mark(chat) == 8
         assert here.got(chat, "ben-phone")[-6:] == [8, 4, 5, 6, 7, 8]
@@ -273,12 +277,12 @@ def test_a_mark_that_fell_back_is_brought_up_again(work: Work) -> None:
     work(day)
 
 
-async def forget_mark(office: Office, chat: ChatKey) -> None:
+async def forget_mark(office: DeliveryEnv, chat: ChatKey) -> None:
     await office.redis.write("DEL", office.redis.keys.key(chat.tenant, chat.chat, "handled"))
 
 
-def test_what_redis_lost_comes_again_by_the_relay_and_is_pushed_then(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_what_redis_lost_comes_again_by_the_relay_and_is_pushed_then(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         chat = await a_story(office)
         news = office.committed()
@@ -299,14 +303,16 @@ def crowd(count: int, first: int = 0) -> list[UserId]:
     return [UserId(f"u{n}") for n in range(first, first + count)]
 
 
-def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channel_then(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channel_then(
+    work: RunDelivery,
+) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here = await with_ben(office)
         await office.comes_in(UserId("late"), here.id)
-        stage, channel = office.stage, PretendGateway("channel")
+        stage, channel = office.stage, FakeGateway("channel")
         chat = await stage.group(BEN, *crowd(90))
         await office.deliver()
-        listening = await office.line.at_chat(chat, channel.hear)
+        listening = await office.line.subscribe_chat(chat, channel.hear)
         await stage.send(chat, ANNA, "two")
         await stage.manage.add(chat, by(ANNA), crowd(15, 90))
         await stage.send(chat, ANNA, "four", after=3)
@@ -331,8 +337,8 @@ def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channe
     work(day)
 
 
-def test_gateways_that_have_no_route_to_give_hear_nothing(work: Work) -> None:
-    async def day(office: Office) -> None:
+def test_gateways_that_have_no_route_to_give_hear_nothing(work: RunDelivery) -> None:
+    async def day(office: DeliveryEnv) -> None:
         here, idle = await with_ben(office), await office.gateway("gateway-2")
         await a_story(office)
         await office.deliver()

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines.ports import Ports
-from tidings.run.dev.child import Child
+from tidings.engines.ports import PortAllocator
+from tidings.run.dev.child import ChildProcess
 
 DEADLINE_S = 90.0
 
@@ -17,7 +17,7 @@ DEADLINE_S = 90.0
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Settings of a process that starts and waits for its engines."""
     monkeypatch.chdir(tmp_path)
-    port = Ports().take(0, "nobody")
+    port = PortAllocator().take(0, "nobody")
     return {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_PROCESS_ADMIN_PORT": "0",
@@ -28,9 +28,9 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     }
 
 
-async def started(environment: dict[str, str]) -> tuple[Child, list[str]]:
+async def started(environment: dict[str, str]) -> tuple[ChildProcess, list[str]]:
     heard: list[str] = []
-    child = await Child.start("api", environment, lambda _, line: heard.append(line))
+    child = await ChildProcess.start("api", environment, lambda _, line: heard.append(line))
     async with asyncio.timeout(DEADLINE_S):
         while not any("process starting" in line for line in heard):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
@@ -58,8 +58,10 @@ async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
 
 async def test_settings_that_it_cannot_use_are_its_last_words(nowhere: dict[str, str]) -> None:
     heard: list[str] = []
-    child = await Child.start("api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: heard.append(line))
+    child = await ChildProcess.start(
+        "api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: heard.append(line)
+    )
     async with asyncio.timeout(DEADLINE_S):
         assert await child.ended() == 2
-    assert "TIDINGS_API_PORTT: no such setting" in "\n".join(child.last_words)
-    assert list(child.last_words) == heard[-12:]
+    assert "TIDINGS_API_PORTT: no such setting" in "\n".join(child.last_lines)
+    assert list(child.last_lines) == heard[-12:]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.dev.kinds import kinds
+from tidings.run.dev.kinds import process_specs
 from tidings.run.settings import serving
 from tidings.run.settings.load import load
 
@@ -19,7 +19,7 @@ def taken() -> Iterator[int]:
 
 
 def test_every_process_has_an_admin_port_of_its_own_and_edges_have_one_for_clients(tmp_path: Path) -> None:
-    found = kinds(load({"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
+    found = process_specs(load({"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
     ports = [port for kind in found for port in (kind.admin_port, kind.port) if port]
     assert len(set(ports)) == len(ports)
     assert {"api", "gateway"} <= {kind.name for kind in found if kind.is_edge}
@@ -29,14 +29,14 @@ def test_a_port_that_was_set_and_is_taken_is_refused_with_who_has_it(tmp_path: P
     with pytest.raises(
         TidingsError, match=rf"Port {taken}, set as api.port, is taken by .*process \d+"
     ) as refused:
-        kinds(load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
+        process_specs(load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path))
     assert refused.value.code is Code.ENGINE_PORT_TAKEN
 
 
 def test_where_the_default_is_taken_another_is_chosen_and_said(tmp_path: Path, taken: int) -> None:
     loaded = load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path)
     del loaded.sources["api", "port"]
-    api = next(kind for kind in kinds(loaded) if kind.name == "api")
+    api = next(kind for kind in process_specs(loaded) if kind.name == "api")
     assert api.port not in (None, taken, serving.ApiSettings().port)
     assert f"port {taken} is taken" in api.note
     assert f"api is at {api.port}" in api.note

@@ -4,24 +4,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import Tables, make_tables
 
-from tidings.platform.kafka.connection import Connection
-from tidings.run.doctor.examine import CHECKS, case_of
-from tidings.run.doctor.model import Finding, State
-from tidings.run.settings.load import Loaded, load
-from tidings.run.topics import plan_of, plane_of
-from tidings.topics.apply import apply
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.run.doctor.examine import CHECKS, make_context
+from tidings.run.doctor.model import CheckState, Finding
+from tidings.run.settings.load import LoadedSettings, load
+from tidings.run.topics import topics_control_plane, topics_plan
+from tidings.topics.apply import apply_topics
 
 type Examine = Callable[..., list[Finding]]
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Callable[..., Loaded]:
+def loaded(tmp_path: Path) -> Callable[..., LoadedSettings]:
     """Settings as an environment gives them, in an empty directory."""
 
-    def make(**environment: str) -> Loaded:
+    def make(**environment: str) -> LoadedSettings:
         given = {f"TIDINGS_{name}": value for name, value in environment.items()}
         return load({"TIDINGS_TESTING": "1", "TIDINGS_INSTALLATION": "development", **given}, tmp_path)
 
@@ -29,46 +29,50 @@ def loaded(tmp_path: Path) -> Callable[..., Loaded]:
 
 
 @pytest.fixture
-def examine(loaded: Callable[..., Loaded]) -> Examine:
+def examine(loaded: Callable[..., LoadedSettings]) -> Examine:
     """`examine("redis", REDIS_URL=…)`: what one check finds."""
 
     def run(check: str, *admin: str, **environment: str) -> list[Finding]:
-        return list(CHECKS[check](case_of(loaded(**environment), admin)))
+        return list(CHECKS[check](make_context(loaded(**environment), admin)))
 
     return run
 
 
-def only(findings: list[Finding], check: str, state: State) -> Finding:
+def only(findings: list[Finding], check: str, state: CheckState) -> Finding:
     """The one of this check that is not well, and it is in this state."""
-    found = [each for each in findings if each.check == check and each.state not in (State.OK, State.SKIPPED)]
+    found = [
+        each
+        for each in findings
+        if each.check == check and each.state not in (CheckState.OK, CheckState.SKIPPED)
+    ]
     assert [each.state for each in found] == [state], findings
     assert found[0].why
     assert found[0].todo
     return found[0]
 
 
-def states(findings: list[Finding]) -> dict[str, State]:
+def states(findings: list[Finding]) -> dict[str, CheckState]:
     return {each.check: each.state for each in findings}
 
 
 @pytest.fixture(scope="module")
 def bent_tables(dynamo_local: Dynamo) -> Iterator[Tables]:
     """Of this file's tests alone: they may be bent, each test its own."""
-    yield from make_tables(dynamo_local, Space().table_prefix)
+    yield from make_tables(dynamo_local, Namespace().table_prefix)
 
 
 @pytest.fixture
-def topics(kafka: str, space: Space, loaded: Callable[..., Loaded]) -> dict[str, str]:
+def topics(kafka: str, space: Namespace, loaded: Callable[..., LoadedSettings]) -> dict[str, str]:
     """Settings that lead to topics as declared."""
     given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
     settings = loaded(**given).settings.kafka
-    plane = plane_of(settings)
-    apply(plane, plan_of(plane, settings), lambda _: None)
+    plane = topics_control_plane(settings)
+    apply_topics(plane, topics_plan(plane, settings), lambda _: None)
     return given
 
 
 @pytest.fixture
-def link(topics: dict[str, str]) -> Connection:
-    return Connection(
+def link(topics: dict[str, str]) -> KafkaConfig:
+    return KafkaConfig(
         bootstrap_servers=topics["KAFKA_BOOTSTRAP_SERVERS"], topic_prefix=topics["KAFKA_TOPIC_PREFIX"]
     )

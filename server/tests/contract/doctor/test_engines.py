@@ -12,25 +12,25 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from contract.doctor.conftest import Examine, only, states
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.redis_cluster import Server, ask, wait_for
 from fixtures.tables import REGION, Tables
 
 from tidings.engines import valkey as valkey_engine
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
-from tidings.engines.ports import Ports
-from tidings.platform.kafka.connection import Connection
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
+from tidings.engines.ports import PortAllocator
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.run.doctor import kafka as kafka_checks
-from tidings.run.doctor.model import State
-from tidings.run.doctor.redis import judge
+from tidings.run.doctor.model import CheckState
+from tidings.run.doctor.redis import check_info
 from tidings.run.settings.model import KafkaSettings
-from tidings.tables.control import connect
+from tidings.tables.control import connect_control_plane
 from tidings.topics import control
 
 
 def closed_port() -> int:
-    return Ports().take(0, "nobody")
+    return PortAllocator().take(0, "nobody")
 
 
 def dynamo_of(tables: Tables) -> dict[str, str]:
@@ -44,47 +44,47 @@ def dynamo_of(tables: Tables) -> dict[str, str]:
 class TestDynamo:
     def test_a_well_one_is_found_well(self, tables_local: Tables, examine: Examine) -> None:
         found = states(examine("dynamo", **dynamo_of(tables_local)))
-        assert found == {"dynamo": State.OK, "clock": State.OK, "tables": State.OK}
+        assert found == {"dynamo": CheckState.OK, "clock": CheckState.OK, "tables": CheckState.OK}
 
     def test_none_is_set(self, examine: Examine) -> None:
-        assert "not set" in only(examine("dynamo"), "dynamo", State.WRONG).found
+        assert "not set" in only(examine("dynamo"), "dynamo", CheckState.WRONG).found
 
     def test_nobody_answers(self, examine: Examine) -> None:
         endpoint = f"http://127.0.0.1:{closed_port()}"
         found = examine("dynamo", DYNAMO_ENDPOINT=endpoint)
-        assert endpoint in only(found, "dynamo", State.WRONG).found
+        assert endpoint in only(found, "dynamo", CheckState.WRONG).found
 
     def test_something_else_answers(self, examine: Examine) -> None:
         with another_server() as url:
-            only(examine("dynamo", DYNAMO_ENDPOINT=url), "tables", State.WRONG)
+            only(examine("dynamo", DYNAMO_ENDPOINT=url), "tables", CheckState.WRONG)
 
-    @pytest.mark.parametrize(("offset_s", "state"), [(10, State.WARNING), (-130, State.WRONG)])
+    @pytest.mark.parametrize(("offset_s", "state"), [(10, CheckState.WARNING), (-130, CheckState.WRONG)])
     def test_the_clock_is_wrong(
-        self, tables_local: Tables, examine: Examine, offset_s: int, state: State
+        self, tables_local: Tables, examine: Examine, offset_s: int, state: CheckState
     ) -> None:
         given = dynamo_of(tables_local) | {"TESTING_CLOCK_OFFSET_S": str(offset_s)}
         found = only(examine("dynamo", **given), "clock", state)
         assert ("ahead of" if offset_s > 0 else "behind") in found.found
 
-    def test_tables_are_missing(self, tables_local: Tables, space: Space, examine: Examine) -> None:
+    def test_tables_are_missing(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
         given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
-        found = only(examine("dynamo", **given), "tables", State.WRONG)
+        found = only(examine("dynamo", **given), "tables", CheckState.WRONG)
         assert f"{space.table_prefix}messages: is not there" in found.details
         assert "tidings tables apply" in found.todo
 
-    def test_a_table_has_another_key(self, tables_local: Tables, space: Space, examine: Examine) -> None:
-        connect(tables_local.url, REGION).create_table(
+    def test_a_table_has_another_key(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
+        connect_control_plane(tables_local.url, REGION).create_table(
             TableName=f"{space.table_prefix}messages",
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             BillingMode="PAY_PER_REQUEST",
         )
         given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
-        found = next(each for each in examine("dynamo", **given) if each.state is State.WRONG)
+        found = next(each for each in examine("dynamo", **given) if each.state is CheckState.WRONG)
         assert [line for line in found.details if "messages: keys: id (S)" in line]
 
     def test_ttl_stream_and_protection_are_off(self, bent_tables: Tables, examine: Examine) -> None:
-        client, prefix = connect(bent_tables.url, REGION), bent_tables.prefix
+        client, prefix = connect_control_plane(bent_tables.url, REGION), bent_tables.prefix
         client.update_time_to_live(
             TableName=f"{prefix}sessions",
             TimeToLiveSpecification={"Enabled": False, "AttributeName": "ttl"},
@@ -92,7 +92,7 @@ class TestDynamo:
         client.update_table(TableName=f"{prefix}messages", StreamSpecification={"StreamEnabled": False})
         client.update_table(TableName=f"{prefix}users", DeletionProtectionEnabled=False)
         found = [each for each in examine("dynamo", **dynamo_of(bent_tables)) if each.check == "tables"]
-        assert [each.state for each in found] == [State.WRONG, State.WARNING]
+        assert [each.state for each in found] == [CheckState.WRONG, CheckState.WARNING]
         assert [line.split(":")[:2] for line in sorted(found[0].details)] == [
             [f"{prefix}messages", " stream"],
             [f"{prefix}sessions", " TTL"],
@@ -106,71 +106,73 @@ class TestKafka:
     def test_a_well_one_is_found_well(self, topics: dict[str, str], examine: Examine) -> None:
         found = states(examine("kafka", **topics))
         assert found == {
-            "kafka": State.OK,
-            "kafka version": State.OK,
-            "kafka session": State.OK,
-            "topics": State.OK,
-            "lag": State.SKIPPED,
+            "kafka": CheckState.OK,
+            "kafka version": CheckState.OK,
+            "kafka session": CheckState.OK,
+            "topics": CheckState.OK,
+            "lag": CheckState.SKIPPED,
         }
 
     def test_none_is_set(self, examine: Examine) -> None:
-        assert "not set" in only(examine("kafka"), "kafka", State.WRONG).found
+        assert "not set" in only(examine("kafka"), "kafka", CheckState.WRONG).found
 
     def test_nobody_listens(self, examine: Examine) -> None:
         found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=f"127.0.0.1:{closed_port()}")
-        assert "nobody listens" in only(found, "kafka", State.WRONG).found
+        assert "nobody listens" in only(found, "kafka", CheckState.WRONG).found
 
     def test_something_else_listens(self, examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(control, "_METADATA_S", 1.0)
         with another_server() as url:
             found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=url.removeprefix("http://"))
-        assert "does not answer" in only(found, "kafka", State.WRONG).found
+        assert "does not answer" in only(found, "kafka", CheckState.WRONG).found
 
-    def test_topics_are_missing(self, kafka: str, space: Space, examine: Examine) -> None:
+    def test_topics_are_missing(self, kafka: str, space: Namespace, examine: Examine) -> None:
         given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
-        found = only(examine("kafka", **given), "topics", State.WRONG)
+        found = only(examine("kafka", **given), "topics", CheckState.WRONG)
         assert f"{space.topic_prefix}messages: is not there" in found.details
 
-    def test_a_group_waits_long_for_who_died(self, fleets: Callable[[Wish], Fleet], examine: Examine) -> None:
+    def test_a_group_waits_long_for_who_died(
+        self, fleets: Callable[[StartRequest], LocalCluster], examine: Examine
+    ) -> None:
         as_kafka_comes = {"group.consumer.session.timeout.ms": "45000"}
-        fleet = fleets(Wish(engines=frozenset({Engine.KAFKA}), kafka_extra=as_kafka_comes))
+        fleet = fleets(StartRequest(engines=frozenset({Engine.KAFKA}), kafka_extra=as_kafka_comes))
         found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=fleet.find("kafka-1").node.address)
-        assert "for 45 s" in only(found, "kafka session", State.WARNING).why
+        assert "for 45 s" in only(found, "kafka session", CheckState.WARNING).why
         fleet.kill("kafka-1")
 
     def test_a_topic_is_kept_for_another_time(
-        self, topics: dict[str, str], link: Connection, examine: Examine
+        self, topics: dict[str, str], link: KafkaConfig, examine: Examine
     ) -> None:
         entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, link.topic("messages"), incremental_configs=[entry])
         admin = AdminClient(link.admin_config())
         for future in admin.incremental_alter_configs([resource]).values():
             future.result()
-        found = only(examine("kafka", **topics), "topics", State.WARNING)
+        found = only(examine("kafka", **topics), "topics", CheckState.WARNING)
         assert link.topic("messages") in found.details[0]
 
     def test_it_is_too_old(self) -> None:
         """No old one is at hand: this one answers the question for its calls as an old one does."""
         with old_kafka() as address:
-            assert kafka_checks.known_calls(address) == {0, 1, 3, 18}
+            assert kafka_checks.supported_calls(address) == {0, 1, 3, 18}
             found = kafka_checks._version(KafkaSettings(bootstrap_servers=address))
-        assert found.state is State.WRONG
+        assert found.state is CheckState.WRONG
         assert "older than 4.0" in found.found
 
     def test_a_group_is_far_behind(
         self,
         topics: dict[str, str],
-        link: Connection,
+        link: KafkaConfig,
         examine: Examine,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(kafka_checks, "BEHIND", 5)
         group = fall_behind(link, 5)
-        found = only(examine("kafka", **topics), "lag", State.WARNING)
+        found = only(examine("kafka", **topics), "lag", CheckState.WARNING)
         assert f"{group} by 5" in found.found
 
 
-def fall_behind(link: Connection, by: int) -> str:
+def fall_behind(link: KafkaConfig, by: int) -> str:
     """A group that has consumed one record, and not the others."""
     topic, group = link.topic("messages"), link.group("slow")
     producer = Producer(link.admin_config())
@@ -185,29 +187,29 @@ def fall_behind(link: Connection, by: int) -> str:
 
 class TestRedis:
     def test_a_well_one_is_found_well(self, valkey: str, examine: Examine) -> None:
-        assert states(examine("redis", REDIS_URL=valkey)) == {"redis": State.OK, "clock": State.OK}
+        assert states(examine("redis", REDIS_URL=valkey)) == {"redis": CheckState.OK, "clock": CheckState.OK}
 
     def test_none_is_set(self, examine: Examine) -> None:
-        assert "not set" in only(examine("redis"), "redis", State.WRONG).found
+        assert "not set" in only(examine("redis"), "redis", CheckState.WRONG).found
 
     def test_nobody_answers(self, examine: Examine) -> None:
         found = examine("redis", REDIS_URL=f"redis://127.0.0.1:{closed_port()}")
-        assert "does not answer" in only(found, "redis", State.WRONG).found
+        assert "does not answer" in only(found, "redis", CheckState.WRONG).found
 
     def test_the_clock_is_wrong(self, valkey: str, examine: Examine) -> None:
         found = examine("redis", REDIS_URL=valkey, TESTING_CLOCK_OFFSET_S="90")
-        assert "90 s ahead of Redis" in only(found, "clock", State.WRONG).found
+        assert "90 s ahead of Redis" in only(found, "clock", CheckState.WRONG).found
 
     def test_what_is_connected_may_be_evicted(self, own: "Own", examine: Examine) -> None:
         server = own()
         ask(server.port, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-        found = only(examine("redis", REDIS_URL=url_of(server)), "redis memory", State.WARNING)
+        found = only(examine("redis", REDIS_URL=url_of(server)), "redis memory", CheckState.WARNING)
         assert "allkeys-lru" in found.found
 
     def test_it_is_a_replica(self, own: "Own", examine: Examine) -> None:
         server = own()
         ask(server.port, "REPLICAOF", "127.0.0.1", str(closed_port()))
-        only(examine("redis", REDIS_URL=url_of(server)), "redis role", State.WRONG)
+        only(examine("redis", REDIS_URL=url_of(server)), "redis role", CheckState.WRONG)
 
     def test_it_cannot_write_to_its_disk(self, own: "Own", examine: Examine) -> None:
         server = own()
@@ -219,25 +221,25 @@ class TestRedis:
         wait_for(
             lambda: b"rdb_last_bgsave_status:err" in bytes(str(ask(server.port, "INFO")), "utf-8"), "failure"
         )
-        found = only(examine("redis", REDIS_URL=url_of(server)), "redis persistence", State.WRONG)
+        found = only(examine("redis", REDIS_URL=url_of(server)), "redis persistence", CheckState.WRONG)
         assert "rdb_last_bgsave_status" in found.found
 
     def test_the_settings_take_a_single_one_for_a_cluster(self, valkey: str, examine: Examine) -> None:
         found = examine("redis", REDIS_URL=valkey, REDIS_IS_CLUSTER="true")
-        assert "Set redis.is_cluster to false" in only(found, "redis cluster", State.WRONG).todo
+        assert "Set redis.is_cluster to false" in only(found, "redis cluster", CheckState.WRONG).todo
 
     def test_the_settings_take_a_cluster_for_a_single_one(self, own: "Own", examine: Examine) -> None:
         found = examine("redis", REDIS_URL=url_of(own(bus_port=closed_port())))
-        assert "Set redis.is_cluster to true" in only(found, "redis cluster", State.WRONG).todo
+        assert "Set redis.is_cluster to true" in only(found, "redis cluster", CheckState.WRONG).todo
 
     def test_the_cluster_is_not_whole(self, own: "Own", examine: Examine) -> None:
         server = own(bus_port=closed_port())
         found = examine("redis", REDIS_URL=url_of(server), REDIS_IS_CLUSTER="true")
-        assert "state is fail" in only(found, "redis cluster", State.WRONG).found
+        assert "state is fail" in only(found, "redis cluster", CheckState.WRONG).found
 
     def test_it_is_too_old(self) -> None:
-        found = list(judge({"redis_version": "6.2.14"}, is_cluster_set=False))
-        assert "6.2.14" in only(found, "redis version", State.WRONG).found
+        found = list(check_info({"redis_version": "6.2.14"}, is_cluster_set=False))
+        assert "6.2.14" in only(found, "redis version", CheckState.WRONG).found
 
 
 type Own = Callable[..., Server]

@@ -12,53 +12,53 @@ from click.testing import CliRunner, Result
 from contract.doctor.conftest import Examine, only, states
 from contract.telemetry.running import eventually, running
 
-from tidings.engines.ports import Ports
+from tidings.engines.ports import PortAllocator
 from tidings.run.cli.doctor import group
 from tidings.run.doctor import examine as examining
 from tidings.run.doctor import machine
-from tidings.run.doctor.examine import case_of
-from tidings.run.doctor.holders import holder_of
-from tidings.run.doctor.model import Finding, State
+from tidings.run.doctor.examine import make_context
+from tidings.run.doctor.holders import find_port_holder
+from tidings.run.doctor.model import CheckState, Finding
 from tidings.run.settings.load import load
 
 _LISTEN = "import socket, sys; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); sys.stdin.read()"
 
 
 def test_a_python_that_is_too_old() -> None:
-    found = list(machine.python(case_of(load({})), (3, 11, 9)))
-    assert "3.11.9" in only(found, "python", State.WRONG).found
+    found = list(machine.check_python(make_context(load({})), (3, 11, 9)))
+    assert "3.11.9" in only(found, "python", CheckState.WRONG).found
 
 
 def test_a_python_without_uvloop(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert states(examine("python")) == {"python": State.OK}
+    assert states(examine("python")) == {"python": CheckState.OK}
     monkeypatch.setattr(machine, "find_spec", lambda _: None)
-    only(examine("python"), "python", State.WARNING)
+    only(examine("python"), "python", CheckState.WARNING)
 
 
 def test_settings_that_a_process_would_refuse(examine: Examine) -> None:
-    assert states(examine("settings")) == {"settings": State.OK}
+    assert states(examine("settings")) == {"settings": CheckState.OK}
     found = examine("settings", API_CURSOR_SECRET="short", GATEWAY_DRAIN_SPREAD_S="100")
-    details = only(found, "settings", State.WRONG).details
+    details = only(found, "settings", CheckState.WRONG).details
     assert [line.partition(":")[0] for line in sorted(details)] == ["api.cursor_secret", "process.stop_s"]
 
 
 def test_more_devices_than_there_is_memory_for(examine: Examine) -> None:
-    assert states(examine("memory", GATEWAY_MAX_CONNECTIONS="10")) == {"memory": State.OK}
-    found = only(examine("memory", GATEWAY_MAX_CONNECTIONS="1000000000"), "memory", State.WARNING)
+    assert states(examine("memory", GATEWAY_MAX_CONNECTIONS="10")) == {"memory": CheckState.OK}
+    found = only(examine("memory", GATEWAY_MAX_CONNECTIONS="1000000000"), "memory", CheckState.WARNING)
     assert "1,000,000,000 devices" in found.found
 
 
 def test_memory_is_not_looked_at_without_psutil(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_spec", lambda _: None)
-    assert states(examine("memory")) == {"memory": State.SKIPPED}
+    assert states(examine("memory")) == {"memory": CheckState.SKIPPED}
 
 
 def test_more_devices_than_open_files(examine: Examine) -> None:
     few = {"GATEWAY_MAX_CONNECTIONS": "10", "GATEWAY_MAX_HANDSHAKES": "10"}
-    assert states(examine("open files", **few)) == {"open files": State.OK}
+    assert states(examine("open files", **few)) == {"open files": CheckState.OK}
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] == resource.RLIM_INFINITY:
         pytest.skip("this system knows no bound")
-    found = only(examine("open files", GATEWAY_MAX_CONNECTIONS="2000000000"), "open files", State.WRONG)
+    found = only(examine("open files", GATEWAY_MAX_CONNECTIONS="2000000000"), "open files", CheckState.WRONG)
     assert "2,000,001,500 needed" in found.found
 
 
@@ -71,24 +71,24 @@ def test_beside_tidings_dev_a_bound_of_the_settings_is_only_a_warning(
     client.write_text('{"admin_ports": {"api": 1}}')
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] == resource.RLIM_INFINITY:
         pytest.skip("this system knows no bound")
-    only(examine("open files", GATEWAY_MAX_CONNECTIONS="2000000000"), "open files", State.WARNING)
+    only(examine("open files", GATEWAY_MAX_CONNECTIONS="2000000000"), "open files", CheckState.WARNING)
 
 
 def test_a_port_that_somebody_has(examine: Examine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = examine("ports", API_PORT=str(port), GATEWAY_PORT=str(Ports().take(0, "gateway")))
-    assert f"{port}, meant for api, is taken by" in only(found, "ports", State.WRONG).found
-    assert states(examine("ports", API_PORT=str(port), GATEWAY_PORT="0")) == {"ports": State.OK}
+        found = examine("ports", API_PORT=str(port), GATEWAY_PORT=str(PortAllocator().take(0, "gateway")))
+    assert f"{port}, meant for api, is taken by" in only(found, "ports", CheckState.WRONG).found
+    assert states(examine("ports", API_PORT=str(port), GATEWAY_PORT="0")) == {"ports": CheckState.OK}
 
 
 def test_a_port_that_a_process_of_tidings_has(examine: Examine) -> None:
-    port = Ports().take(0, "api")
+    port = PortAllocator().take(0, "api")
     words = [sys.executable, "-c", _LISTEN, str(port), "tidings", "run", "api"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as ours:
-        eventually(lambda: holder_of(port), "listener")
+        eventually(lambda: find_port_holder(port), "listener")
         found = examine("ports", API_PORT=str(port), GATEWAY_PORT="0")
-        assert [(each.state, str(ours.pid) in each.found) for each in found] == [(State.OK, True)]
+        assert [(each.state, str(ours.pid) in each.found) for each in found] == [(CheckState.OK, True)]
 
 
 def test_secrets_that_others_can_read(examine: Examine, tmp_path: Path) -> None:
@@ -96,29 +96,29 @@ def test_secrets_that_others_can_read(examine: Examine, tmp_path: Path) -> None:
     given = {"ENCRYPTION_KEY_FILE": str(key), "ENGINES_DATA_DIR": str(tmp_path)}
     assert "made at first use" in examine("secrets", **given)[0].found
     key.touch(0o600)
-    assert states(examine("secrets", **given)) == {"secrets": State.OK}
+    assert states(examine("secrets", **given)) == {"secrets": CheckState.OK}
     key.chmod(0o640)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/keys.json").touch(0o600)
-    found = only(examine("secrets", **given), "secrets", State.WRONG)
+    found = only(examine("secrets", **given), "secrets", CheckState.WRONG)
     assert f"{key} is open to others (mode 0640)" in found.found
     key.unlink()
     (tmp_path / "dev/keys.json").chmod(0o644)
-    assert "keys.json" in only(examine("secrets", **given), "secrets", State.WRONG).found
+    assert "keys.json" in only(examine("secrets", **given), "secrets", CheckState.WRONG).found
 
 
 def test_processes_that_are_ready_and_that_are_not(examine: Examine) -> None:
-    assert states(examine("processes")) == {"processes": State.SKIPPED}
-    nobody = f"127.0.0.1:{Ports().take(0, 'nobody')}"
-    assert nobody in only(examine("processes", nobody), "processes", State.WRONG).found
+    assert states(examine("processes")) == {"processes": CheckState.SKIPPED}
+    nobody = f"127.0.0.1:{PortAllocator().take(0, 'nobody')}"
+    assert nobody in only(examine("processes", nobody), "processes", CheckState.WRONG).found
     with running() as well:
         well.wait_for_status("/readyz", 200)
-        assert states(examine("processes", f"127.0.0.1:{well.port}")) == {"processes": State.OK}
+        assert states(examine("processes", f"127.0.0.1:{well.port}")) == {"processes": CheckState.OK}
         given = {"PROCESS_ADMIN_PORT": str(well.port)}
-        assert states(examine("processes", **given)) == {"processes": State.OK}
-    with running(engines={"dynamo": Ports().take(0, "nobody")}) as ailing:
+        assert states(examine("processes", **given)) == {"processes": CheckState.OK}
+    with running(engines={"dynamo": PortAllocator().take(0, "nobody")}) as ailing:
         ailing.wait_for_status("/readyz", 503)
-        found = only(examine("processes", f"127.0.0.1:{ailing.port}"), "processes", State.WRONG)
+        found = only(examine("processes", f"127.0.0.1:{ailing.port}"), "processes", CheckState.WRONG)
     assert "is not ready" in found.found
 
 
@@ -138,7 +138,7 @@ def test_settings_that_cannot_be_read_are_a_finding_and_the_rest_is_left(tmp_pat
     assert result.exit_code == 1
 
 
-def _all_say(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+def _all_say(state: CheckState, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding("engine", state, "as it is", "Because.", "Mend it.", ["one", "two"])
     monkeypatch.setattr(examining, "CHECKS", {"engine": lambda _: [finding]})
 
@@ -146,15 +146,15 @@ def _all_say(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("state", "words", "code"),
     [
-        (State.OK, (), 0),
-        (State.SKIPPED, ("--strict",), 0),
-        (State.WARNING, (), 0),
-        (State.WARNING, ("--strict",), 1),
-        (State.WRONG, (), 1),
+        (CheckState.OK, (), 0),
+        (CheckState.SKIPPED, ("--strict",), 0),
+        (CheckState.WARNING, (), 0),
+        (CheckState.WARNING, ("--strict",), 1),
+        (CheckState.WRONG, (), 1),
     ],
 )
 def test_the_exit_code_tells_whether_something_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: State, words: tuple[str, ...], code: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: CheckState, words: tuple[str, ...], code: int
 ) -> None:
     _all_say(state, monkeypatch)
     assert doctor(tmp_path, *words).exit_code == code
@@ -164,7 +164,7 @@ def test_the_exit_code_tells_whether_something_is_wrong(
 def test_what_is_wrong_is_told_with_reason_and_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _all_say(State.WRONG, monkeypatch)
+    _all_say(CheckState.WRONG, monkeypatch)
     shown = doctor(tmp_path).output.splitlines()
     assert [line.strip() for line in shown] == [
         "✗ engine            as it is",
@@ -182,7 +182,7 @@ def test_a_check_that_breaks_does_not_keep_the_others_from_looking(
     def breaks(_: object) -> list[Finding]:
         raise RuntimeError("oh")
 
-    well = Finding("after", State.OK, "looked")
+    well = Finding("after", CheckState.OK, "looked")
     monkeypatch.setattr(examining, "CHECKS", {"broken": breaks, "after": lambda _: [well]})
     findings = json.loads(doctor(tmp_path, "--json").stdout)["findings"]
     assert [(each["check"], each["state"]) for each in findings] == [("broken", "wrong"), ("after", "ok")]

@@ -10,7 +10,7 @@ from contract.dynamo.calls import Call, Outcome, Update
 from types_boto3_dynamodb import DynamoDBClient
 
 from tidings.platform.dynamo.access import Consistency, Operation
-from tidings.platform.dynamo.transactions import Action, Check, Delete, Get, Put
+from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, TransactGet
 from tidings.platform.dynamo.transactions import Update as UpdateAction
 
 _METHODS = {
@@ -141,12 +141,12 @@ def _query(table: str, call: Call, *, is_strong: bool) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None} | _expressions(shared)
 
 
-def _get(table: str, get: Get) -> dict[str, Any]:
+def _get(table: str, get: TransactGet) -> dict[str, Any]:
     options = {"projection": get.projection, "names": get.names}
     return {"TableName": table, "Key": tagged(get.key)} | _expressions(options)
 
 
-def _action(table: str, action: Action) -> dict[str, Any]:
+def _action(table: str, action: TransactAction) -> dict[str, Any]:
     options = {"condition": action.condition, "names": action.names, "values": action.values}
     told = {"TableName": table} | _expressions(options)
     match action:

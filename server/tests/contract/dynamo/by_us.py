@@ -5,11 +5,11 @@ from typing import Any
 from contract.dynamo.calls import Call, Outcome, Update
 
 from tidings.platform.dynamo.access import Operation
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 
 
-async def call_by_us(client: Client, call: Call) -> Outcome:
+async def call_by_us(client: DynamoClient, call: Call) -> Outcome:
     try:
         return Outcome(await _value(client, call))
     except ConditionFailedError as error:
@@ -21,7 +21,7 @@ async def call_by_us(client: Client, call: Call) -> Outcome:
         return Outcome(code=error.code, message=error.message)
 
 
-async def _value(client: Client, call: Call) -> Any:
+async def _value(client: DynamoClient, call: Call) -> Any:
     match call.pattern.operation:
         case Operation.GET_ITEM:
             return await client.get(call.pattern, call.what, **call.options)
@@ -40,7 +40,7 @@ async def _value(client: Client, call: Call) -> Any:
             return await _several(client, call)
 
 
-async def _several(client: Client, call: Call) -> Any:
+async def _several(client: DynamoClient, call: Call) -> Any:
     match call.pattern.operation:
         case Operation.BATCH_GET_ITEM:
             found = await client.batch_get(call.pattern, call.what, **call.options)

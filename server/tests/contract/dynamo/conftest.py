@@ -7,14 +7,14 @@ import boto3
 import pytest
 from botocore.config import Config
 from contract.dynamo.patterns import INDEX, TABLE
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 from types_boto3_dynamodb import DynamoDBClient
 
 REGION = "us-east-1"
 
 
 @dataclass(frozen=True)
-class Place:
+class TestTable:
     """Where a test's tables are: `ours` and `theirs` are prefixes."""
 
     engine: Dynamo
@@ -67,9 +67,9 @@ def create_table(client: DynamoDBClient, name: str) -> None:
 
 
 @pytest.fixture
-def place(dynamo: Dynamo, space: Space) -> Iterator[Place]:
+def place(dynamo: Dynamo, space: Namespace) -> Iterator[TestTable]:
     client = boto3_client(dynamo.url)
-    place = Place(dynamo, client, f"{space.table_prefix}ours-", f"{space.table_prefix}boto-")
+    place = TestTable(dynamo, client, f"{space.table_prefix}ours-", f"{space.table_prefix}boto-")
     for table in (place.our_table, place.their_table):
         create_table(client, table)
     yield place

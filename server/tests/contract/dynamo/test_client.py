@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from contract.dynamo.conftest import REGION, Place
+from contract.dynamo.conftest import REGION, TestTable
 from contract.dynamo.patterns import BATCH_GET, BATCH_WRITE, GET, PUT, QUERY, TRANSACT_WRITE, UPDATE
 
-from tidings.platform.dynamo.channel import Limits
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.channel import CallLimits
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, TooLargeError
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.plans import PatternError
@@ -20,9 +20,11 @@ from tidings.platform.dynamo.transactions import Put
 ABSENT = "attribute_not_exists(pk)"
 
 
-def run(place: Place, use: Callable[[Client], Awaitable[None]], limits: Limits | None = None) -> None:
+def run(
+    place: TestTable, use: Callable[[DynamoClient], Awaitable[None]], limits: CallLimits | None = None
+) -> None:
     async def opened() -> None:
-        async with open_client(place.engine.url, REGION, place.ours, limits=limits or Limits()) as client:
+        async with open_client(place.engine.url, REGION, place.ours, limits=limits or CallLimits()) as client:
             await use(client)
 
     asyncio.run(opened())
@@ -32,8 +34,8 @@ def row(sk: int, **more: Any) -> dict[str, Any]:
     return {"pk": "a", "sk": sk, **more}
 
 
-def test_pages_go_to_the_end(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_pages_go_to_the_end(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk) for sk in range(23)])
         everything = Query(condition="pk = :p", values={":p": "a"}, limit=5)
         pages = [page async for page in client.pages(QUERY, everything)]
@@ -43,8 +45,8 @@ def test_pages_go_to_the_end(place: Place) -> None:
     run(place, use)
 
 
-def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk, fill="x" * 300_000) for sk in range(8)])
         everything = Query(condition="pk = :p", values={":p": "a"})
         sizes = [len(page.items) async for page in client.pages(QUERY, everything)]
@@ -55,8 +57,8 @@ def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: Place) -> None:
     run(place, use)
 
 
-def test_batches_are_cut_to_dynamodbs_sizes(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_batches_are_cut_to_dynamodbs_sizes(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk) for sk in range(60)])
         keys = [{"pk": "a", "sk": sk} for sk in range(250)]
         found = await client.batch_get(BATCH_GET, keys)
@@ -69,8 +71,8 @@ def test_batches_are_cut_to_dynamodbs_sizes(place: Place) -> None:
     run(place, use)
 
 
-def test_an_empty_batch_calls_nobody(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_an_empty_batch_calls_nobody(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         assert await client.batch_get(BATCH_GET, []) == []
         await client.batch_write(BATCH_WRITE)
         assert client.ledger[BATCH_GET.name].calls == 0
@@ -78,8 +80,8 @@ def test_an_empty_batch_calls_nobody(place: Place) -> None:
     run(place, use)
 
 
-def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         async def claim(me: int) -> int:
             try:
                 await client.put(PUT, row(1, owner=me), condition=ABSENT, repeatable=True)
@@ -94,8 +96,8 @@ def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place:
     run(place, use)
 
 
-def test_many_calls_share_few_connections(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_many_calls_share_few_connections(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         add = [
             client.update(UPDATE, row(1), "ADD n :one", values={":one": 1}, timeout_s=60) for _ in range(200)
         ]
@@ -103,19 +105,19 @@ def test_many_calls_share_few_connections(place: Place) -> None:
         assert (await client.get(GET, row(1)) or {})["n"] == 200
         assert client._channel.pool.open_connections <= 4
 
-    run(place, use, Limits(pool=PoolLimits(max_connections=4)))
+    run(place, use, CallLimits(pool=PoolLimits(max_connections=4)))
 
 
-def test_what_is_too_large_is_told_from_other_mistakes(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_what_is_too_large_is_told_from_other_mistakes(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         with pytest.raises(TooLargeError):
             await client.put(PUT, row(1, fill="x" * 410_000))
 
     run(place, use)
 
 
-def test_a_pattern_for_another_call_is_refused_before_anything_is_sent(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_a_pattern_for_another_call_is_refused_before_anything_is_sent(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         with pytest.raises(PatternError):
             await client.put(GET, row(1))
         with pytest.raises(PatternError):

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from contract.dynamo.conftest import REGION, Place
+from contract.dynamo.conftest import REGION, TestTable
 from contract.dynamo.drawn import drawn_item
 from contract.dynamo.patterns import (
     BATCH_GET,
@@ -30,13 +30,13 @@ from contract.dynamo.patterns import (
 )
 
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError
-from tidings.platform.dynamo.ledger import Row
+from tidings.platform.dynamo.ledger import PatternCounters
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Check, Get, Put
-from tidings.platform.dynamo.weigh import item_weight
+from tidings.platform.dynamo.transactions import Check, Put, TransactGet
+from tidings.platform.dynamo.weigh import encoded_item_bytes
 
 KB = 1024
 ABSENT = "attribute_not_exists(pk)"
@@ -45,13 +45,13 @@ ABSENT = "attribute_not_exists(pk)"
 def sized(sk: int, size_bytes: int, content: dict[str, Any] | None = None) -> dict[str, Any]:
     """An item of exactly that many bytes."""
     item = {"pk": "a", "sk": sk, "fill": "", **(content or {})}
-    item["fill"] = "x" * (size_bytes - item_weight(item))
-    assert item_weight(item) == size_bytes
+    item["fill"] = "x" * (size_bytes - encoded_item_bytes(item))
+    assert encoded_item_bytes(item) == size_bytes
     return item
 
 
-def run(place: Place, use: Callable[[Client], Awaitable[None]]) -> Client:
-    async def measured() -> Client:
+def run(place: TestTable, use: Callable[[DynamoClient], Awaitable[None]]) -> DynamoClient:
+    async def measured() -> DynamoClient:
         async with open_client(place.engine.url, REGION, place.ours, measure=True) as client:
             await use(client)
             return client
@@ -59,20 +59,20 @@ def run(place: Place, use: Callable[[Client], Awaitable[None]]) -> Client:
     return asyncio.run(measured())
 
 
-def row(client: Client, pattern: AccessPattern) -> Row:
+def row(client: DynamoClient, pattern: AccessPattern) -> PatternCounters:
     return client.ledger[pattern.name]
 
 
-def assert_as_measured(row: Row, *, in_index: bool = False) -> None:
+def assert_as_measured(row: PatternCounters, *, in_index: bool = False) -> None:
     measured = row.measured_index_units if in_index else row.measured_table_units
     assert row.read_units + row.write_units == measured
     assert measured > 0
 
 
-def test_puts_around_every_boundary_cost_what_the_engine_says(place: Place) -> None:
+def test_puts_around_every_boundary_cost_what_the_engine_says(place: TestTable) -> None:
     sizes = [size for kb in (1, 2, 5) for size in (kb * KB - 1, kb * KB, kb * KB + 1)]
 
-    async def use(client: Client) -> None:
+    async def use(client: DynamoClient) -> None:
         for sk, size in enumerate(sizes):
             await client.put(PUT, sized(sk, size), condition=ABSENT)
             assert_as_measured(row(client, PUT))
@@ -82,26 +82,26 @@ def test_puts_around_every_boundary_cost_what_the_engine_says(place: Place) -> N
     assert row(client, PUT).estimated == 0
 
 
-def test_items_of_every_type_weigh_to_the_byte_what_the_engine_says(place: Place) -> None:
+def test_items_of_every_type_weigh_to_the_byte_what_the_engine_says(place: TestTable) -> None:
     """One byte more than the boundary must show, and not one less."""
     random = Random(7)
     # it takes digits in pairs from the first one, DynamoDB Local from the decimal point
     has_other_numbers = place.engine.kind == "dynoxide"
 
-    async def use(client: Client) -> None:
+    async def use(client: DynamoClient) -> None:
         for sk in range(120):
             content = drawn_item(random, has_numbers=not has_other_numbers)
-            size = -(-(item_weight(content) + 50) // KB) * KB + sk % 2
+            size = -(-(encoded_item_bytes(content) + 50) // KB) * KB + sk % 2
             await client.put(PUT, sized(sk, size, content), condition=ABSENT)
             assert_as_measured(row(client, PUT))
 
     run(place, use)
 
 
-def test_reads_around_every_boundary_cost_what_the_engine_says(place: Place) -> None:
+def test_reads_around_every_boundary_cost_what_the_engine_says(place: TestTable) -> None:
     sizes = [4 * KB - 1, 4 * KB, 4 * KB + 1, 9 * KB, 100]
 
-    async def use(client: Client) -> None:
+    async def use(client: DynamoClient) -> None:
         for sk, size in enumerate(sizes):
             await client.put(PUT, sized(sk, size), condition=ABSENT)
         for sk in range(len(sizes) + 1):
@@ -118,8 +118,8 @@ def test_reads_around_every_boundary_cost_what_the_engine_says(place: Place) -> 
     assert row(client, GET_EVENTUAL).read_units == row(client, GET).read_units / 2
 
 
-def test_a_query_of_an_index_is_paid_by_the_index(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_a_query_of_an_index_is_paid_by_the_index(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         for sk in range(5):
             await client.put(PUT, sized(sk, 2 * KB, {"colour": "red"}), condition=ABSENT)
         found = await client.query(QUERY_INDEX, Query(condition="colour = :c", values={":c": "red"}))
@@ -131,11 +131,11 @@ def test_a_query_of_an_index_is_paid_by_the_index(place: Place) -> None:
     assert row(client, PUT).measured_index_units == 10, "a write to an index is not in the computed units"
 
 
-def test_what_a_query_leaves_out_is_paid_and_known(place: Place) -> None:
+def test_what_a_query_leaves_out_is_paid_and_known(place: TestTable) -> None:
     """Also by a client that measures nothing: the engine is asked with every Query."""
     values: dict[str, Any] = {":p": "a", ":none": "none"}
 
-    async def use() -> Client:
+    async def use() -> DynamoClient:
         async with open_client(place.engine.url, REGION, place.ours) as client:
             for sk in range(5):
                 await client.put(PUT, sized(sk, 3 * KB), condition=ABSENT)
@@ -149,10 +149,10 @@ def test_what_a_query_leaves_out_is_paid_and_known(place: Place) -> None:
     assert found.measured_table_units == 0, "nobody asked for it"
 
 
-def test_batches_are_rounded_item_by_item(place: Place) -> None:
+def test_batches_are_rounded_item_by_item(place: TestTable) -> None:
     items = [sized(sk, size) for sk, size in enumerate([100, 100, 100, KB + 1, 5 * KB])]
 
-    async def use(client: Client) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=items)
         keys: list[dict[str, Any]] = [{"pk": "a", "sk": sk} for sk in range(len(items))]
         await client.batch_get(BATCH_GET, keys)
@@ -166,8 +166,8 @@ def test_batches_are_rounded_item_by_item(place: Place) -> None:
     assert row(client, BATCH_GET_EVENTUAL).read_units == 3
 
 
-def test_nothing_found_still_costs_the_least_that_a_read_can(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_nothing_found_still_costs_the_least_that_a_read_can(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.query(QUERY, Query(condition="pk = :p", values={":p": "nobody"}))
         await client.batch_get(BATCH_GET, [{"pk": "nobody", "sk": 1}, {"pk": "nobody", "sk": 2}])
         await client.get(GET, {"pk": "nobody", "sk": 1})
@@ -180,10 +180,10 @@ def test_nothing_found_still_costs_the_least_that_a_read_can(place: Place) -> No
         assert_as_measured(row(client, BATCH_GET))
 
 
-def test_what_a_write_replaces_counts_if_it_is_seen(place: Place) -> None:
+def test_what_a_write_replaces_counts_if_it_is_seen(place: TestTable) -> None:
     key: dict[str, Any] = {"pk": "a", "sk": 1}
 
-    async def use(client: Client) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.put(PUT, sized(1, 3 * KB))
         await client.put(PUT, key, returns="ALL_OLD")
         await client.put(PUT, sized(1, 4 * KB), returns="ALL_OLD")
@@ -199,8 +199,8 @@ def test_what_a_write_replaces_counts_if_it_is_seen(place: Place) -> None:
     assert (row(client, DELETE).write_units, row(client, DELETE).estimated) == (5, 0)
 
 
-def test_a_failed_condition_is_paid_by_the_larger_item(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_a_failed_condition_is_paid_by_the_larger_item(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         await client.put(PUT, sized(1, 3 * KB), condition=ABSENT)
         with pytest.raises(ConditionFailedError):
             await client.put(PUT, sized(1, 100), condition=ABSENT)
@@ -212,8 +212,8 @@ def test_a_failed_condition_is_paid_by_the_larger_item(place: Place) -> None:
     assert row(client, PUT).errors["ConditionFailedError"] == 2
 
 
-def test_a_transaction_pays_twice_for_each_action_rounded_one_by_one(place: Place) -> None:
-    async def use(client: Client) -> None:
+def test_a_transaction_pays_twice_for_each_action_rounded_one_by_one(place: TestTable) -> None:
+    async def use(client: DynamoClient) -> None:
         puts = [
             Put(table=TABLE, item=sized(sk, size), condition=ABSENT)
             for sk, size in enumerate([100, KB, KB + 1, 3 * KB])
@@ -223,7 +223,7 @@ def test_a_transaction_pays_twice_for_each_action_rounded_one_by_one(place: Plac
         await client.transact_write(
             TRANSACT_WRITE, [check, Put(table=TABLE, item=sized(9, 100), condition=ABSENT)]
         )
-        gets = [Get(table=TABLE, key={"pk": "a", "sk": sk}) for sk in (0, 1, 2, 3, 99)]
+        gets = [TransactGet(table=TABLE, key={"pk": "a", "sk": sk}) for sk in (0, 1, 2, 3, 99)]
         await client.transact_get(TRANSACT_GET, gets)
 
     client = run(place, use)

@@ -9,7 +9,7 @@ import pytest
 from contract.dynamo.by_boto3 import call_by_boto3
 from contract.dynamo.by_us import call_by_us
 from contract.dynamo.calls import Call, Update
-from contract.dynamo.conftest import REGION, Place
+from contract.dynamo.conftest import REGION, TestTable
 from contract.dynamo.drawn import drawn_item, drawn_value
 from contract.dynamo.patterns import (
     BATCH_GET,
@@ -26,7 +26,7 @@ from contract.dynamo.patterns import (
 
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Action, Check, Delete, Get, Put
+from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, TransactGet
 from tidings.platform.dynamo.transactions import Update as UpdateAction
 
 CALLS = 250
@@ -97,12 +97,12 @@ class Caller:
         return Call(BATCH_WRITE, {"puts": [self._item(key) for key in keys[:half]], "deletes": keys[half:]})
 
     def _transact_get(self) -> Call:
-        return Call(TRANSACT_GET, [Get(table=TABLE, key=key) for key in self._keys()])
+        return Call(TRANSACT_GET, [TransactGet(table=TABLE, key=key) for key in self._keys()])
 
     def _transact_write(self) -> Call:
         return Call(TRANSACT_WRITE, [self._action(key) for key in self._keys()])
 
-    def _action(self, key: dict[str, Any]) -> Action:
+    def _action(self, key: dict[str, Any]) -> TransactAction:
         condition = self._condition()
         match self._random.randrange(4):
             case 0:
@@ -119,7 +119,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_calls_by_chance_have_the_same_outcomes(place: Place, seed: int) -> None:
+def test_calls_by_chance_have_the_same_outcomes(place: TestTable, seed: int) -> None:
     caller = Caller(seed)
 
     async def check() -> set[str]:

@@ -6,15 +6,15 @@ from typing import Any
 import boto3
 import pytest
 from contract.dynamo.by_boto3 import plain
-from contract.dynamo.conftest import REGION, Place
+from contract.dynamo.conftest import REGION, TestTable
 from contract.dynamo.patterns import DELETE, PUT, TABLE, UPDATE
 from types_boto3_dynamodbstreams import DynamoDBStreamsClient
 
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import InvalidError, MissingError
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.errors import NotFoundError, ValidationError
 from tidings.platform.dynamo.opening import open_client, open_streams
-from tidings.platform.dynamo.records import Change, Record
-from tidings.platform.dynamo.streams import StartAt, Streams
+from tidings.platform.dynamo.records import ChangeType, StreamRecord
+from tidings.platform.dynamo.streams import StartAt, StreamsClient
 
 ITEM = {"pk": "a", "sk": 1, "blob": b"\x00", "list": [1, {"deep": None}]}
 KEY: dict[str, Any] = {"pk": "a", "sk": 1}
@@ -30,20 +30,20 @@ def boto3_streams(url: str) -> DynamoDBStreamsClient:
     )
 
 
-async def change(client: Client) -> None:
+async def change(client: DynamoClient) -> None:
     await client.put(PUT, ITEM)
     await client.update(UPDATE, KEY, "SET n = :n", values={":n": 5})
     await client.delete(DELETE, KEY)
 
 
 async def read_all(
-    streams: Streams, start: StartAt, after: str | None = None, limit: int = 2
-) -> list[Record]:
+    streams: StreamsClient, start: StartAt, after: str | None = None, limit: int = 2
+) -> list[StreamRecord]:
     """All records of the table's one shard, in several reads."""
     (stream,) = (await streams.list_streams(TABLE)).streams
     (shard,) = (await streams.describe(stream.stream_arn)).shards
     iterator: str | None = await streams.iterator(stream.stream_arn, shard.shard_id, start, after)
-    found: list[Record] = []
+    found: list[StreamRecord] = []
     while iterator is not None:
         page = await streams.records(iterator, limit=limit)
         if not page.records:
@@ -78,8 +78,8 @@ def by_boto3(url: str, table: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_changes_are_read_in_order_and_as_boto3_reads_them(place: Place) -> None:
-    async def ours() -> list[Record]:
+def test_changes_are_read_in_order_and_as_boto3_reads_them(place: TestTable) -> None:
+    async def ours() -> list[StreamRecord]:
         async with (
             open_client(place.engine.url, REGION, place.ours) as client,
             open_streams(place.engine.url, REGION, place.ours) as streams,
@@ -88,14 +88,14 @@ def test_changes_are_read_in_order_and_as_boto3_reads_them(place: Place) -> None
             return await read_all(streams, StartAt.OLDEST)
 
     records = asyncio.run(ours())
-    assert [record.change for record in records] == [Change.INSERT, Change.MODIFY, Change.REMOVE]
+    assert [record.change for record in records] == [ChangeType.INSERT, ChangeType.MODIFY, ChangeType.REMOVE]
     assert [record.new for record in records] == [ITEM, ITEM | {"n": 5}, None]
     assert [record.old for record in records] == [None, ITEM, ITEM | {"n": 5}]
     theirs = by_boto3(place.engine.url, place.our_table)
     assert [{name: getattr(record, name) for name in theirs[0]} for record in records] == theirs
 
 
-def test_reading_goes_on_after_a_sequence_number(place: Place) -> None:
+def test_reading_goes_on_after_a_sequence_number(place: TestTable) -> None:
     async def check() -> None:
         async with (
             open_client(place.engine.url, REGION, place.ours) as client,
@@ -111,7 +111,7 @@ def test_reading_goes_on_after_a_sequence_number(place: Place) -> None:
     asyncio.run(check())
 
 
-def test_a_stream_tells_what_it_is(place: Place) -> None:
+def test_a_stream_tells_what_it_is(place: TestTable) -> None:
     async def check() -> None:
         async with open_streams(place.engine.url, REGION, place.ours) as streams:
             (stream,) = (await streams.list_streams(TABLE)).streams
@@ -124,14 +124,14 @@ def test_a_stream_tells_what_it_is(place: Place) -> None:
     asyncio.run(check())
 
 
-def test_mistakes_are_typed(place: Place) -> None:
+def test_mistakes_are_typed(place: TestTable) -> None:
     async def check() -> None:
         async with open_streams(place.engine.url, REGION, place.ours) as streams:
             (stream,) = (await streams.list_streams(TABLE)).streams
             missing = stream.stream_arn.replace(place.our_table, f"{place.ours}nothing-here")
-            with pytest.raises((MissingError, InvalidError)):
+            with pytest.raises((NotFoundError, ValidationError)):
                 await streams.describe(missing)
-            with pytest.raises((MissingError, InvalidError)):
+            with pytest.raises((NotFoundError, ValidationError)):
                 await streams.records("no such iterator")
 
     asyncio.run(check())

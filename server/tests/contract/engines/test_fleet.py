@@ -17,21 +17,21 @@ import pytest
 from types_boto3_dynamodb import DynamoDBClient
 
 from tidings.engines import dynoxide, ready
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.errors import Code, TidingsError
 
-ALL = Wish()
-VALKEY = Wish(engines=frozenset({Engine.VALKEY}))
-KAFKA = Wish(engines=frozenset({Engine.KAFKA}))
+ALL = StartRequest()
+VALKEY = StartRequest(engines=frozenset({Engine.VALKEY}))
+KAFKA = StartRequest(engines=frozenset({Engine.KAFKA}))
 DYNAMO = frozenset({Engine.DYNAMO})
 WARM_START_BOUND_S = 15
 
-type Start = Callable[[Wish], Fleet]
+type Start = Callable[[StartRequest], LocalCluster]
 
 
-def client(fleet: Fleet) -> DynamoDBClient:
+def client(fleet: LocalCluster) -> DynamoDBClient:
     return boto3.client(
         "dynamodb",
         endpoint_url=f"http://{fleet.find('dynamo').node.address}",
@@ -50,7 +50,7 @@ def make_table(db: DynamoDBClient) -> None:
     )
 
 
-def ask_valkey(fleet: Fleet, command: bytes) -> bytes:
+def ask_valkey(fleet: LocalCluster, command: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", fleet.find("valkey").node.port), 2) as sock:
         sock.sendall(command + b"\r\n")
         return sock.recv(100)
@@ -64,9 +64,9 @@ def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
         fleet = own_fleet(ALL)
         took_s.append(time.monotonic() - began)
         assert {r.node.name for r in fleet.status()} == {"dynamo", "valkey", "kafka-1"}
-        assert ready.dynamo_answers(fleet.find("dynamo").node.port)
-        assert ready.valkey_answers(fleet.find("valkey").node.port)
-        assert ready.kafka_answers(fleet.find("kafka-1").node.port, 1)
+        assert ready.is_dynamo_ready(fleet.find("dynamo").node.port)
+        assert ready.is_valkey_ready(fleet.find("valkey").node.port)
+        assert ready.is_kafka_ready(fleet.find("kafka-1").node.port, 1)
         fleet.stop()
     print(f"warm start of all three: {min(took_s):.1f} s")
     assert min(took_s) < WARM_START_BOUND_S
@@ -89,7 +89,7 @@ def test_stop_leaves_no_process_no_port_and_no_scratch_data(own_fleet: Start) ->
     pids = [r.pid.pid for r in fleet.status()]
     fleet.stop()
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert not any(ready.port_is_open("127.0.0.1", node.port) for node in nodes)
+    assert not any(ready.is_port_open("127.0.0.1", node.port) for node in nodes)
     assert not any(node.data.exists() for node in nodes)
     assert {path.name for path in fleet.home.iterdir()} == {"lock", "logs"}
 
@@ -97,12 +97,12 @@ def test_stop_leaves_no_process_no_port_and_no_scratch_data(own_fleet: Start) ->
 def test_a_start_in_another_form_is_refused(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
     with pytest.raises(TidingsError, match="in another form") as caught:
-        fleet.start(Wish(engines=VALKEY.engines, on_disk=True))
+        fleet.start(StartRequest(engines=VALKEY.engines, on_disk=True))
     assert caught.value.code is Code.ENGINES_BUSY
 
 
 def test_data_on_disk_survives_a_stop_and_scratch_data_does_not(own_fleet: Start) -> None:
-    kept = Wish(engines=VALKEY.engines, on_disk=True)
+    kept = StartRequest(engines=VALKEY.engines, on_disk=True)
     fleet = own_fleet(kept)
     assert ask_valkey(fleet, b"SET a 1") == b"+OK\r\n"
     fleet.stop()
@@ -116,10 +116,10 @@ def test_data_on_disk_survives_a_stop_and_scratch_data_does_not(own_fleet: Start
 
 @pytest.mark.parametrize("kind", ["local", "dynoxide"])
 def test_an_item_on_disk_survives_kill_9(own_fleet: Start, kind: str) -> None:
-    if kind == "dynoxide" and not dynoxide.is_installed(user_cache()):
+    if kind == "dynoxide" and not dynoxide.is_installed(default_cache()):
         pytest.skip("dynoxide is not built")
     fleet = own_fleet(
-        Wish(engines=DYNAMO, dynamo="dynoxide" if kind == "dynoxide" else "local", on_disk=True)
+        StartRequest(engines=DYNAMO, dynamo="dynoxide" if kind == "dynoxide" else "local", on_disk=True)
     )
     make_table(client(fleet))
     client(fleet).put_item(TableName="things", Item={"id": {"S": "a"}})
@@ -139,27 +139,27 @@ def test_wipe_empties_a_running_engine_on_the_same_port(own_fleet: Start) -> Non
 
 def test_a_frozen_engine_does_not_answer_until_it_is_thawed(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
-    fleet.freeze("valkey")
-    assert not ready.valkey_answers(fleet.find("valkey").node.port)
-    fleet.thaw("valkey")
-    assert ready.valkey_answers(fleet.find("valkey").node.port)
+    fleet.pause("valkey")
+    assert not ready.is_valkey_ready(fleet.find("valkey").node.port)
+    fleet.resume("valkey")
+    assert ready.is_valkey_ready(fleet.find("valkey").node.port)
 
 
 def test_three_brokers_form_one_cluster_and_one_may_be_killed(own_fleet: Start) -> None:
-    fleet = own_fleet(Wish(engines=KAFKA.engines, kafka_brokers=3))
+    fleet = own_fleet(StartRequest(engines=KAFKA.engines, kafka_brokers=3))
     ports = [r.node.port for r in fleet.status()]
-    assert all(ready.kafka_answers(port, 3) for port in ports)
+    assert all(ready.is_kafka_ready(port, 3) for port in ports)
     fleet.kill("kafka-2")
     deadline = time.monotonic() + 20
-    while ready.kafka_answers(ports[0], 3):
+    while ready.is_kafka_ready(ports[0], 3):
         assert time.monotonic() < deadline, "the dead broker is still listed"
-    assert ready.kafka_answers(ports[0], 2)
+    assert ready.is_kafka_ready(ports[0], 2)
     fleet.restart("kafka-2")
-    assert ready.kafka_answers(ports[1], 3)
+    assert ready.is_kafka_ready(ports[1], 3)
 
 
 def test_a_broker_behind_a_proxy_advertises_the_port_of_the_proxy(own_fleet: Start) -> None:
-    fleet = own_fleet(Wish(engines=KAFKA.engines, kafka_behind_proxy=True))
+    fleet = own_fleet(StartRequest(engines=KAFKA.engines, kafka_behind_proxy=True))
     node = fleet.find("kafka-1").node
     listed = _advertised_ports(node.ports["proxied"])
     assert listed == [node.ports["advertised"]]
@@ -192,19 +192,19 @@ def test_a_port_that_is_taken_is_named_with_its_holder(own_fleet: Start) -> None
         with pytest.raises(
             TidingsError, match=rf"Port {port}, wanted for valkey, is taken by .*{os.getpid()}"
         ) as e:
-            own_fleet(Wish(engines=VALKEY.engines, ports={Engine.VALKEY: port}))
+            own_fleet(StartRequest(engines=VALKEY.engines, ports={Engine.VALKEY: port}))
     assert e.value.code is Code.ENGINE_PORT_TAKEN
 
 
 def test_two_starts_at_once_do_not_make_two_of_each(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
     with fleet._state.lock(), pytest.raises(TidingsError) as caught:
-        Fleet(fleet.home, user_cache()).start(VALKEY)
+        LocalCluster(fleet.home, default_cache()).start(VALKEY)
     assert caught.value.code is Code.ENGINES_BUSY
 
 
 def test_an_engine_that_dies_while_starting_says_its_last_words(own_fleet: Start) -> None:
-    broken = Wish(engines=KAFKA.engines, kafka_extra={"num.io.threads": "none"})
+    broken = StartRequest(engines=KAFKA.engines, kafka_extra={"num.io.threads": "none"})
     with pytest.raises(TidingsError, match=r"(?s)ended while starting.*num\.io\.threads") as caught:
         own_fleet(broken)
     assert caught.value.code is Code.ENGINE_DIED
@@ -212,7 +212,7 @@ def test_an_engine_that_dies_while_starting_says_its_last_words(own_fleet: Start
 
 def test_a_start_that_fails_leaves_nothing_behind(own_fleet: Start, tmp_path: Path) -> None:
     with pytest.raises(TidingsError):
-        own_fleet(Wish(kafka_extra={"num.io.threads": "none"}))
+        own_fleet(StartRequest(kafka_extra={"num.io.threads": "none"}))
     assert json.loads((tmp_path / "engines" / "state.json").read_text()) == []
     mine = [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
     assert mine == []
@@ -222,14 +222,14 @@ def test_a_start_that_fails_leaves_nothing_behind(own_fleet: Start, tmp_path: Pa
 def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from tidings.engines.cache import user_cache; from tidings.engines.fleet import Fleet\n"
-        "from tidings.engines.model import Engine, Wish\n"
-        "fleet = Fleet(Path(sys.argv[1]), user_cache(), dies_with_us=True)\n"
-        "fleet.start(Wish(engines=frozenset({Engine.VALKEY})))\n"
+        "from tidings.engines.cache import default_cache; from tidings.engines.fleet import LocalCluster\n"
+        "from tidings.engines.model import Engine, StartRequest\n"
+        "fleet = LocalCluster(Path(sys.argv[1]), default_cache(), dies_with_us=True)\n"
+        "fleet.start(StartRequest(engines=frozenset({Engine.VALKEY})))\n"
         "os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
-    (left,) = Fleet(tmp_path, user_cache()).status()
+    (left,) = LocalCluster(tmp_path, default_cache()).status()
     deadline = time.monotonic() + 10
     while left.is_alive:
         assert time.monotonic() < deadline, "Valkey outlived the process that started it"
@@ -247,7 +247,7 @@ def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
         assert "all were running already" in run("engines", "start", "dynamo", "valkey").stdout
         status = run("engines", "status")
         assert (status.returncode, status.stdout.count("ready")) == (0, 2)
-        Fleet(tmp_path / ".tidings", user_cache()).kill("valkey")
+        LocalCluster(tmp_path / ".tidings", default_cache()).kill("valkey")
         died = run("engines", "status")
         assert died.returncode == 1
         assert "valkey has died; its log:" in died.stderr

@@ -4,9 +4,9 @@ from typing import cast
 
 import pytest
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 
 
 @pytest.fixture(params=["picows", "websockets"])
-def name(request: pytest.FixtureRequest) -> LibraryName:
-    return cast("LibraryName", request.param)
+def name(request: pytest.FixtureRequest) -> BackendName:
+    return cast("BackendName", request.param)

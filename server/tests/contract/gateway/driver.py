@@ -4,19 +4,19 @@ import asyncio
 from typing import Any
 
 import msgspec
-from fixtures.stage import ANNA, BEN, CLEO, Stage
+from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv
 
 from tidings.accounts.model import Principal
-from tidings.gateway.connection import Connection
-from tidings.gateway.dispatch import Dispatch, Visit
-from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.limits import Limits
-from tidings.gateway.ports import UseCases
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.dispatch import HandlerDeps, RequestHandler
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.ports import GatewayUseCases
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.run.chat_lists import join_chat_lists
+from tidings.run.chat_lists import build_chat_lists
 
-LIMITS = Limits()
+LIMITS = ConnectionLimits()
 
 
 class Tokens:
@@ -35,26 +35,26 @@ class Tokens:
         return found
 
 
-def dispatch_of(stage: Stage) -> Dispatch:
-    cases = UseCases(
+def dispatch_of(stage: UseCaseEnv) -> HandlerDeps:
+    cases = GatewayUseCases(
         credentials=Tokens(stage.tenant),
         send=stage.sending,
         change=stage.change,
         history=stage.history,
-        marking=join_chat_lists(stage.client, stage.ring, stage.clock).marking,
+        marking=build_chat_lists(stage.client, stage.ring, stage.clock).marking,
     )
-    return Dispatch(cases=cases, limits=LIMITS, clock=stage.clock)
+    return HandlerDeps(cases=cases, limits=LIMITS, clock=stage.clock)
 
 
 class Device:
-    def __init__(self, dispatch: Dispatch) -> None:
-        self._visit = Visit(dispatch)
+    def __init__(self, dispatch: HandlerDeps) -> None:
+        self._visit = RequestHandler(dispatch)
         self._clock = dispatch.clock
-        self._connection = Connection(LIMITS, self._clock.monotonic(), lambda: 0.5)
+        self._connection = ConnectionProtocol(LIMITS, self._clock.monotonic(), lambda: 0.5)
         self._calls: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self.frames: list[dict[str, Any]] = []
-        self.closed: Close | None = None
+        self.closed: CloseConnection | None = None
 
     async def connect(self, credential: str) -> dict[str, Any]:
         return await self.ask("connect", credential=credential, protocol=1)
@@ -79,15 +79,15 @@ class Device:
     def _do(self, effects: list[Effect]) -> None:
         for effect in effects:
             match effect:
-                case Write(data):
+                case WriteFrame(data):
                     self.frames.append(msgspec.json.decode(data))
-                case Close():
+                case CloseConnection():
                     self.closed = effect
-                case Call():
+                case HandleRequest():
                     task = asyncio.create_task(self._call(effect))
                     self._calls.add(task)
                     task.add_done_callback(self._calls.discard)
 
-    async def _call(self, call: Call) -> None:
+    async def _call(self, call: HandleRequest) -> None:
         answer = await self._visit.answer(call.request)
         self._do(self._connection.answered(call.number, answer, self._clock.monotonic()))

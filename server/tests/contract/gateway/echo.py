@@ -6,14 +6,14 @@ import signal
 import sys
 import traceback
 
-from tidings.gateway.socket.choose import library
-from tidings.gateway.socket.listener import SocketListener
+from tidings.gateway.socket.choose import load_backend
+from tidings.gateway.socket.listener import WebSocketListener
 from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
+from tidings.gateway.socket.ports import Socket, SocketCloseCode, UpgradeRequest
 
 
 class Echo:
-    def __init__(self, socket: Socket, _: Upgrade) -> None:
+    def __init__(self, socket: Socket, _: UpgradeRequest) -> None:
         self._socket = socket
 
     def on_message(self, data: bytes) -> None:
@@ -33,15 +33,15 @@ async def serve(name: str, max_message_bytes: int, *, compresses: bool) -> None:
         send_bound_bytes=4 * max_message_bytes,
         compresses=compresses,
     )
-    carried_by = library("websockets" if name == "websockets" else "picows", compresses=compresses)
-    listener = SocketListener(carried_by, options, Echo, report=_report)
+    carried_by = load_backend("websockets" if name == "websockets" else "picows", compresses=compresses)
+    listener = WebSocketListener(carried_by, options, Echo, on_error=_report)
     await listener.start()
     sys.stdout.write(f"{listener.port}\n")
     sys.stdout.flush()
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     await ended.wait()
-    await listener.close(CloseCode.GOING_AWAY)
+    await listener.close(SocketCloseCode.GOING_AWAY)
 
 
 def _report(what: str, error: BaseException) -> None:

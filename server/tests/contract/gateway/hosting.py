@@ -4,21 +4,21 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tidings.gateway.socket.choose import LibraryName, library
-from tidings.gateway.socket.listener import SocketListener
+from tidings.gateway.socket.choose import BackendName, load_backend
+from tidings.gateway.socket.listener import WebSocketListener
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import Admit, CloseCode, Socket, Upgrade, admit_all
+from tidings.gateway.socket.ports import AdmissionCheck, Socket, SocketCloseCode, UpgradeRequest, admit_all
 
 TOO_FAST = 4004
 
 
 @dataclass
-class Guest:
+class HostedConnection:
     """One connection, as the gateway would hold it. Echoes, unless told what else to do."""
 
     socket: Socket
-    upgrade: Upgrade
-    on_text: Callable[["Guest", bytes], None] | None = None
+    upgrade: UpgradeRequest
+    on_text: Callable[["HostedConnection", bytes], None] | None = None
     messages: list[bytes] = field(default_factory=list)
     closes: list[int] = field(default_factory=list)
     parts: int = 0
@@ -41,9 +41,9 @@ class Guest:
 
 
 @dataclass
-class Hosted:
-    listener: SocketListener
-    guests: list[Guest] = field(default_factory=list)
+class HostedListener:
+    listener: WebSocketListener
+    guests: list[HostedConnection] = field(default_factory=list)
     faults: list[tuple[str, BaseException]] = field(default_factory=list)
 
     @property
@@ -51,7 +51,7 @@ class Hosted:
         return self.listener.port
 
     @property
-    def guest(self) -> Guest:
+    def guest(self) -> HostedConnection:
         """The only one so far."""
         assert len(self.guests) == 1
         return self.guests[0]
@@ -63,29 +63,29 @@ CROWD = ListenOptions(linger_s=1.0, max_connections_per_address=5_000, max_hands
 
 @asynccontextmanager
 async def hosted(
-    name: LibraryName,
+    name: BackendName,
     options: ListenOptions | None = None,
     *,
-    admit: Admit = admit_all,
-    on_text: Callable[[Guest, bytes], None] | None = None,
-) -> AsyncIterator[Hosted]:
+    admit: AdmissionCheck = admit_all,
+    on_text: Callable[[HostedConnection, bytes], None] | None = None,
+) -> AsyncIterator[HostedListener]:
     """Every fault that nobody expected fails the test: `faults` must be emptied by who provokes them."""
 
-    def on_open(socket: Socket, upgrade: Upgrade) -> Guest:
-        host.guests.append(Guest(socket, upgrade, on_text))
+    def on_open(socket: Socket, upgrade: UpgradeRequest) -> HostedConnection:
+        host.guests.append(HostedConnection(socket, upgrade, on_text))
         return host.guests[-1]
 
     def report(what: str, error: BaseException) -> None:
         host.faults.append((what, error))
 
     options = options or CROWD
-    listener = SocketListener(library(name), options, on_open, report=report, admit=admit)
-    host = Hosted(listener)
+    listener = WebSocketListener(load_backend(name), options, on_open, on_error=report, admit=admit)
+    host = HostedListener(listener)
     await listener.start()
     try:
         yield host
     finally:
-        await listener.close(CloseCode.GOING_AWAY)
+        await listener.close(SocketCloseCode.GOING_AWAY)
     assert host.faults == []
     assert len(listener.sockets) == 0
     assert [guest for guest in host.guests if len(guest.closes) != 1] == [], "each one is told its end once"

@@ -52,14 +52,14 @@ def request(*more: str, path: str = PATH, without: tuple[str, ...] = (), method:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HandshakeResponse:
     status: int
     headers: dict[str, str]
     body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class ReceivedFrame:
     opcode: int
     payload: bytes
     fin: bool = True
@@ -107,19 +107,19 @@ class RawClient:
     def send(self, raw: bytes) -> None:
         self.writer.write(raw)
 
-    async def ask(self, raw: bytes) -> Answer:
+    async def ask(self, raw: bytes) -> HandshakeResponse:
         self.send(raw)
         return await self.answer()
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> HandshakeResponse:
         async with asyncio.timeout(_WITHIN_S):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.strip().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
             body = await self.reader.readexactly(int(headers.get("content-length", "0")))
-            return Answer(int(first.split()[1]), headers, body)
+            return HandshakeResponse(int(first.split()[1]), headers, body)
 
-    async def frame(self) -> Got:
+    async def frame(self) -> ReceivedFrame:
         async with asyncio.timeout(_WITHIN_S):
             first, second = await self.reader.readexactly(2)
             assert not second & 0x80, "a server does not mask"
@@ -128,7 +128,7 @@ class RawClient:
                 (size,) = struct.unpack("!H", await self.reader.readexactly(2))
             elif size == 127:
                 (size,) = struct.unpack("!Q", await self.reader.readexactly(8))
-            return Got(first & 0xF, await self.reader.readexactly(size), bool(first & 0x80))
+            return ReceivedFrame(first & 0xF, await self.reader.readexactly(size), bool(first & 0x80))
 
     async def close_code(self) -> int:
         """Of the next frame, which must be a close."""

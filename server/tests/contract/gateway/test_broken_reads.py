@@ -7,7 +7,7 @@ import pytest
 from contract.gateway.test_losses import flush
 from contract.gateway.test_order import small
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Here, PlayPost, Post
+from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways
 from fixtures.stage import ANNA, BEN
 
 from tidings.kernel.errors import Code, TidingsError
@@ -32,15 +32,17 @@ def failing(honest: Callable[..., Any], error: Exception, times: int = 1) -> Any
     return call
 
 
-def told(here: Here) -> bool:
+def told(here: InProcessGateway) -> bool:
     """Whether something was reported; it was expected."""
     faults, here.faults = here.faults, []
     return bool(faults)
 
 
 @either
-def test_a_range_that_could_not_be_read_is_read_all_the_same(play_post: PlayPost, error: Exception) -> None:
-    async def scene(post: Post) -> None:
+def test_a_range_that_could_not_be_read_is_read_all_the_same(
+    play_post: RunGateways, error: Exception
+) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
@@ -48,8 +50,8 @@ def test_a_range_that_could_not_be_read_is_read_all_the_same(play_post: PlayPost
         missed = await post.say(chat, ANNA, "nobody is found")
         seat, ranges = here.seat(BEN), here.routed.ranges
         ranges._page = failing(ranges._page, error)  # type: ignore[method-assign]
-        seat.places[chat.chat].hear(missed)
-        ranges.start(seat, chat.chat)
+        seat.positions[chat.chat].on_push(missed)
+        ranges.schedule(seat, chat.chat)
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
         await until(lambda: seat.is_live, WITHIN_S)
         assert told(here) == (error is UNFORESEEN)
@@ -57,16 +59,16 @@ def test_a_range_that_could_not_be_read_is_read_all_the_same(play_post: PlayPost
     play_post(scene)
 
 
-def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgotten(play_post: PlayPost) -> None:
+def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgotten(play_post: RunGateways) -> None:
     """Neither live nor closed it would wait for ever: what is pushed to it is only noted."""
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
         resuming = here.routed.resuming
         resuming._rows = failing(resuming._rows, UNFORESEEN)  # type: ignore[method-assign]
-        resuming.again(here.seat(BEN))
+        resuming.resume_again(here.seat(BEN))
         await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
         assert told(here)
 
@@ -75,9 +77,9 @@ def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgotten(pl
 
 @either
 def test_a_live_device_whose_own_resume_failed_is_live_again_without_asking(
-    play_post: PlayPost, error: Exception
+    play_post: RunGateways, error: Exception
 ) -> None:
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
@@ -94,15 +96,15 @@ def test_a_live_device_whose_own_resume_failed_is_live_again_without_asking(
 
 @either
 def test_who_can_not_be_held_against_the_head_of_a_large_chat_resumes(
-    play_post: PlayPost, error: Exception
+    play_post: RunGateways, error: Exception
 ) -> None:
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
         await flush(post)
         missed = await post.say(chat, ANNA, "nobody is found")
-        rows: Any = here.routed._world.rows
+        rows: Any = here.routed._deps.rows
         rows.heads = failing(rows.heads, error)
         try:
             await here.routed._compare(chat, [here.seat(BEN)])

@@ -4,24 +4,24 @@ from typing import Any
 
 from contract.gateway.test_order import large
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, PlayPost, Post, Screen
+from fixtures.post import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
 from fixtures.stage import ANNA, BEN, CLEO, DORA, by
 
-from tidings.delivery.model import Flags
+from tidings.delivery.model import ChatFlags
 from tidings.kernel.ids import ChatKey
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.routing.store import RedisLine, RedisRoutes
-from tidings.run.chat_lists import join_chat_lists
+from tidings.routing.store import RedisBus, RedisConnectionRegistry
+from tidings.run.chat_lists import build_chat_lists
 from tidings.run.edge.socket_telemetry import export_routed
-from tidings.signs.own_rows import OwnRows
+from tidings.signs.own_rows import ChatRowNotifier
 
 
-def chat_pushes(screen: Screen, chat: ChatKey) -> list[dict[str, Any]]:
+def chat_pushes(screen: ScreenDevice, chat: ChatKey) -> list[dict[str, Any]]:
     return [row for row in screen.pushed("chat") if row["chat"] == chat.chat]
 
 
-def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN)
         await post.say(chat, ANNA, "before her")
         here = await post.gateway()
@@ -46,10 +46,10 @@ def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: P
     play_post(scene)
 
 
-def test_nothing_follows_a_removal(play_post: PlayPost) -> None:
+def test_nothing_follows_a_removal(play_post: RunGateways) -> None:
     """The join and the leave are delivered at once: the row is read when the user is out already."""
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN)
         here = await post.gateway()
         cleo = await here.live(CLEO)
@@ -67,8 +67,10 @@ def test_nothing_follows_a_removal(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
+    play_post: RunGateways,
+) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         await post.say(chat, ANNA, "before her")
         here = await post.gateway()
@@ -82,20 +84,20 @@ def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
     play_post(scene)
 
 
-def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         stage = post.stage
         chat = await stage.group(BEN)
         await post.deliver()
         here, there = await post.gateway(), await post.gateway()
         phone, laptop, anna = await here.live(BEN), await there.live(BEN, "laptop"), await here.live(ANNA)
-        lists = join_chat_lists(stage.client, stage.ring, stage.clock)
-        own = OwnRows(RedisLine(post.redis), RedisRoutes(post.redis, lease_s=1.0))
+        lists = build_chat_lists(stage.client, stage.ring, stage.clock)
+        own = ChatRowNotifier(RedisBus(post.redis), RedisConnectionRegistry(post.redis, lease_s=1.0))
         assert chat_pushes(phone, chat) == [], "the resume has sent the row"
         await lists.chat_list.set_flags(
-            chat, BEN, Flags(muted_until_ms=stage.clock.now_ms() + 60_000, is_pinned=True)
+            chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000, is_pinned=True)
         )
-        await own.changed(chat, BEN)
+        await own.notify_changed(chat, BEN)
         for screen in (phone, laptop):
             await until(lambda screen=screen: bool(chat_pushes(screen, chat)), WITHIN_S)  # type: ignore[misc]
             row = chat_pushes(screen, chat)[0]

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import psutil
 import pytest
-from contract.gateway.hosting import CROWD, Guest, hosted
+from contract.gateway.hosting import CROWD, HostedConnection, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
-from tidings.gateway.admission import AdmissionOptions, admission, settled_within_s
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.admission import AdmissionOptions, make_admission, max_admission_delay_s
+from tidings.gateway.socket.choose import BackendName
 
 COUNT = 2_000
 
@@ -40,7 +40,7 @@ async def _come_and_go(port: int, count: int) -> None:
 
 
 @pytest.mark.usefixtures("enough_files")
-async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryName) -> None:
+async def test_the_memory_of_connections_that_left_is_used_again(name: BackendName) -> None:
     """The first round shows what they take. What stayed would be added in each of the next; the allocator's own breath,
     which is larger on a busy machine, is not.
     """
@@ -59,14 +59,16 @@ async def test_the_memory_of_connections_that_left_is_used_again(name: LibraryNa
 
 
 @pytest.mark.usefixtures("enough_files")
-async def test_no_object_of_a_connection_outlives_it(name: LibraryName) -> None:
+async def test_no_object_of_a_connection_outlives_it(name: BackendName) -> None:
     async with hosted(name, CROWD) as host:
         await _come_and_go(host.port, 200)
         await until(lambda: not host.listener.sockets)
         kinds = {type(guest.socket).__name__ for guest in host.guests}
         host.guests.clear()
         gc.collect()
-        left = [o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", Guest.__name__}]
+        left = [
+            o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", HostedConnection.__name__}
+        ]
         assert left == []
 
 
@@ -85,17 +87,21 @@ async def _persistent(port: int) -> tuple[RawClient, int]:
 
 
 @pytest.mark.usefixtures("enough_files")
-async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: LibraryName) -> None:
+async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: BackendName) -> None:
     count, options = 600, AdmissionOptions(connects_per_s=200, burst=100)
     began = time.monotonic()
-    async with hosted(name, admit=admission(options, time.monotonic)) as host:
+    async with hosted(name, admit=make_admission(options, time.monotonic)) as host:
         arrived = await asyncio.gather(*(_persistent(host.port) for _ in range(count)))
         took_s = time.monotonic() - began
         assert len(host.listener.sockets) == count
         for client, _ in arrived:
             client.reset()
     assert sum(refusals for _, refusals in arrived) > 0, "nobody was ever sent away"
-    assert (count - options.burst) / options.connects_per_s <= took_s <= settled_within_s(count, options) + 2
+    assert (
+        (count - options.burst) / options.connects_per_s
+        <= took_s
+        <= max_admission_delay_s(count, options) + 2
+    )
 
 
 def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
@@ -109,7 +115,7 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
     return left
 
 
-async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: LibraryName) -> None:
+async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: BackendName) -> None:
     """A peer that always has more to send must not be given ever larger buffers."""
     flood = b"\x8a\xfdabcd" + b"x" * 125  # a pong that nobody asked for: nothing is kept of it
     async with hosted(name, CROWD) as host:

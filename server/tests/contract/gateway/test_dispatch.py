@@ -3,31 +3,31 @@
 import msgspec
 import pytest
 from contract.gateway.driver import Device, dispatch_of
-from fixtures.stage import ANNA, BEN, Play, Stage
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
 
-from tidings.delivery.model import Mark
-from tidings.gateway.inbox_serving import INBOX_SERVED
-from tidings.gateway.serving import SERVED
+from tidings.delivery.model import LogPosition
+from tidings.gateway.inbox_serving import INBOX_HANDLERS
+from tidings.gateway.serving import CHAT_HANDLERS
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
-from tidings.run.chat_lists import join_watermarks
+from tidings.run.chat_lists import build_watermark_store
 from tidings.wire.frames.connecting import Connect
 from tidings.wire.frames.signs import Ping, Pong
 from tidings.wire.frames.table import REQUESTS
 
 
-async def connected(stage: Stage, credential: str = ANNA) -> Device:
+async def connected(stage: UseCaseEnv, credential: str = ANNA) -> Device:
     device = Device(dispatch_of(stage))
     assert (await device.connect(credential))["user"] == credential
     return device
 
 
-async def begun(stage: Stage) -> tuple[Device, ChatKey]:
+async def begun(stage: UseCaseEnv) -> tuple[Device, ChatKey]:
     return await connected(stage), await stage.manage.direct(stage.tenant, ANNA, BEN)
 
 
-def test_a_device_is_welcomed_and_told_that_it_has_everything(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_device_is_welcomed_and_told_that_it_has_everything(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         device = await connected(stage)
         welcome, resumed = device.frames
         assert welcome["ok"]["heartbeat_s"] == 25
@@ -37,20 +37,20 @@ def test_a_device_is_welcomed_and_told_that_it_has_everything(play: Play) -> Non
     play(scene)
 
 
-def test_a_send_is_answered_with_its_place_and_a_repeat_with_the_same(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_send_is_answered_with_its_place_and_a_repeat_with_the_same(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         device, chat = await begun(stage)
         message = {"chat": chat.chat, "client_message_id": "k-1", "after": 1, "text": "Hello!"}
         assert await device.ask("send", **message) == {"sequence": 2}
         assert await device.ask("send", **message) == {"sequence": 2, "is_repeat": True}
         other = await device.ask("send", **{**message, "text": "Hullo!"})
-        assert other["code"] == Code.KEY_CONFLICT
+        assert other["code"] == Code.IDEMPOTENCY_CONFLICT
 
     play(scene)
 
 
-def test_many_sends_at_once_each_get_a_place_of_their_own(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_many_sends_at_once_each_get_a_place_of_their_own(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         device, chat = await begun(stage)
         for n in range(10, 30):
             body = {"chat": chat.chat, "client_message_id": f"k-{n}", "after": 1, "text": "hi"}
@@ -65,8 +65,8 @@ def test_many_sends_at_once_each_get_a_place_of_their_own(play: Play) -> None:
     play(scene)
 
 
-def test_history_shows_what_was_sent_and_the_key_to_its_sender_only(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_history_shows_what_was_sent_and_the_key_to_its_sender_only(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         anna, chat = await begun(stage)
         ben = await connected(stage, BEN)
         sent = {
@@ -100,8 +100,8 @@ def test_history_shows_what_was_sent_and_the_key_to_its_sender_only(play: Play) 
     play(scene)
 
 
-def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_message_is_edited_reacted_to_and_redacted(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         device, chat = await begun(stage)
         about = {"chat": chat.chat, "after": 1, "sequence": 2}
         await device.ask("send", chat=chat.chat, client_message_id="k-1", after=1, text="Helo")
@@ -122,8 +122,8 @@ def test_a_message_is_edited_reacted_to_and_redacted(play: Play) -> None:
     play(scene)
 
 
-def test_a_stranger_is_refused_and_stays_connected(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_stranger_is_refused_and_stays_connected(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         _, chat = await begun(stage)
         cleo = await connected(stage, "cleo")
         error = await cleo.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
@@ -136,8 +136,8 @@ def test_a_stranger_is_refused_and_stays_connected(play: Play) -> None:
 
 
 @pytest.mark.parametrize(("credential", "name"), [("mallory", "credential_invalid"), ("server", "forbidden")])
-def test_whoever_is_not_a_user_is_turned_away_for_good(play: Play, credential: str, name: str) -> None:
-    async def scene(stage: Stage) -> None:
+def test_whoever_is_not_a_user_is_turned_away_for_good(play: RunUseCases, credential: str, name: str) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         device = Device(dispatch_of(stage))
         assert (await device.connect(credential))["code"] == name
         assert device.closed is not None
@@ -147,32 +147,32 @@ def test_whoever_is_not_a_user_is_turned_away_for_good(play: Play, credential: s
     play(scene)
 
 
-def test_marks_go_forward_and_what_is_above_the_head_is_refused(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_marks_go_forward_and_what_is_above_the_head_is_refused(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         anna, chat = await begun(stage)
         ben = await connected(stage, BEN)
         await anna.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
         assert await ben.ask("ack", delivered={chat.chat: 2}) == {}
         assert await ben.ask("read", chat=chat.chat, sequence=2) == {}
         assert await ben.ask("read", chat=chat.chat, sequence=1) == {}
-        assert (await ben.ask("read", chat=chat.chat, sequence=9))["code"] == Code.AFTER_ABOVE_HEAD
-        marks = await join_watermarks(stage.client, stage.clock).rows_of(chat, [BEN])
-        assert (marks[BEN].delivered, marks[BEN].read) == (Mark(2, 1), Mark(2, 1))
+        assert (await ben.ask("read", chat=chat.chat, sequence=9))["code"] == Code.POSITION_AHEAD
+        marks = await build_watermark_store(stage.client, stage.clock).rows_of(chat, [BEN])
+        assert (marks[BEN].delivered, marks[BEN].read) == (LogPosition(2, 1), LogPosition(2, 1))
 
     play(scene)
 
 
-def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         anna, chat = await begun(stage)
         own = {f"not-there-{n}": 1 for n in range(10)}
         assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.CHAT_NOT_FOUND
-        marks = await join_watermarks(stage.client, stage.clock).rows_of(chat, [ANNA])
-        assert marks[ANNA].delivered == Mark(1, 0)
+        marks = await build_watermark_store(stage.client, stage.clock).rows_of(chat, [ANNA])
+        assert marks[ANNA].delivered == LogPosition(1, 0)
 
     play(scene)
 
 
 def test_every_request_is_served_by_somebody() -> None:
     by_connection = {Connect, Ping, Pong}
-    assert SERVED.keys() | INBOX_SERVED.keys() | by_connection == {kind.body for kind in REQUESTS}
+    assert CHAT_HANDLERS.keys() | INBOX_HANDLERS.keys() | by_connection == {kind.body for kind in REQUESTS}

@@ -7,8 +7,8 @@ import pytest
 from contract.gateway.hosting import CROWD, hosted
 from contract.gateway.raw_client import RawClient, close_frame
 
-from tidings.gateway.drain import Drain, Drained, DrainOptions
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.drain import Drain, DrainOptions, DrainResult
+from tidings.gateway.socket.choose import BackendName
 from tidings.gateway.socket.ports import Socket
 
 SPREAD_S = 0.5
@@ -28,7 +28,7 @@ def tell(socket: Socket, after_ms: int) -> None:
     socket.send(str(after_ms).encode())
 
 
-async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name: LibraryName) -> None:
+async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name: BackendName) -> None:
     options = DrainOptions(spread_s=SPREAD_S, grace_s=0.3, close_code=3_001)
     async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(20)]
@@ -40,14 +40,14 @@ async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name
         assert (await deaf.frame()).payload.isdigit()
         assert await deaf.close_code() == 3_001
         deaf.send(close_frame(3_001))
-        assert await draining == Drained(told=21, left=20, closed=1)
+        assert await draining == DrainResult(notified=21, disconnected=20, closed=1)
         with pytest.raises(ConnectionRefusedError):
             await RawClient.connect(host.port)
         for client in [*clients, deaf]:
             client.reset()
 
 
-async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: LibraryName) -> None:
+async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: BackendName) -> None:
     options = DrainOptions(spread_s=30.0)
     async with hosted(name, CROWD) as host:
         client = await RawClient.open(host.port)
@@ -57,5 +57,5 @@ async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: LibraryN
         with pytest.raises(ConnectionRefusedError):
             await RawClient.connect(host.port)
         client.reset()
-        assert await draining == Drained(told=1, left=1, closed=0)
+        assert await draining == DrainResult(notified=1, disconnected=1, closed=0)
         assert time.monotonic() - began < 10

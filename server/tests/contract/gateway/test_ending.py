@@ -7,14 +7,14 @@ import time
 from collections import Counter
 
 import pytest
-from contract.gateway.hosting import Guest, hosted
+from contract.gateway.hosting import HostedConnection, hosted
 from contract.gateway.raw_client import (
     BINARY,
     CLOSE,
     PING,
     TEXT,
-    Got,
     RawClient,
+    ReceivedFrame,
     close_frame,
     frame,
     request,
@@ -22,14 +22,14 @@ from contract.gateway.raw_client import (
 )
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 from tidings.gateway.socket.options import ListenOptions, TcpOptions
 
 BOUND_BYTES = 100_000
 SLOW = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=0.5)
 
 
-async def test_the_peers_close_is_answered_in_kind(name: LibraryName) -> None:
+async def test_the_peers_close_is_answered_in_kind(name: BackendName) -> None:
     async with hosted(name) as host:
         for raw, code in [(close_frame(1000, "bye"), 1000), (close_frame(4_321), 4_321)]:
             async with await RawClient.open(host.port) as client:
@@ -39,15 +39,15 @@ async def test_the_peers_close_is_answered_in_kind(name: LibraryName) -> None:
         await until(lambda: [guest.closes for guest in host.guests] == [[1000], [4_321]])
 
 
-async def test_a_close_without_a_code_is_answered_without_one(name: LibraryName) -> None:
+async def test_a_close_without_a_code_is_answered_without_one(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(frame(CLOSE, b""))
-        assert await client.frame() == Got(CLOSE, b"")
+        assert await client.frame() == ReceivedFrame(CLOSE, b"")
         assert await client.ended()
         await until(lambda: host.guest.closes == [1005])
 
 
-async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name: LibraryName) -> None:
+async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(close_frame(1000) + close_frame(4_321) + text("and more"))
         assert await client.close_code() == 1000
@@ -55,7 +55,7 @@ async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name
         await until(lambda: host.guest.closes == [1000])
 
 
-async def test_who_leaves_need_not_finish_a_message(name: LibraryName) -> None:
+async def test_who_leaves_need_not_finish_a_message(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, b"half of", fin=False) + close_frame(1000))
         assert await client.close_code() == 1000
@@ -63,7 +63,7 @@ async def test_who_leaves_need_not_finish_a_message(name: LibraryName) -> None:
         assert host.guest.messages == []
 
 
-async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name: LibraryName) -> None:
+async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001, "ü" * 100)
         said = await client.frame()
@@ -75,14 +75,14 @@ async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name:
         assert host.guest.messages == []
 
 
-async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: LibraryName) -> None:
+async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         guest = host.guest
         guest.socket.send(b"last words")
         guest.socket.close(3_001)
         guest.socket.close(3_002)
         guest.socket.send(b"unheard")
-        assert await client.frame() == Got(TEXT, b"last words")
+        assert await client.frame() == ReceivedFrame(TEXT, b"last words")
         assert await client.close_code() == 3_001
         client.send(close_frame(1000))
         assert await client.ended()
@@ -93,7 +93,7 @@ async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: Library
         assert guest.socket.buffered_bytes == 0
 
 
-async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: LibraryName) -> None:
+async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: BackendName) -> None:
     options = ListenOptions(linger_s=0.2)
     async with hosted(name, options) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001)
@@ -102,7 +102,7 @@ async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: LibraryName
         await until(lambda: host.guest.closes == [3_001], within_s=30)
 
 
-async def test_a_lost_connection_is_told_as_1006(name: LibraryName) -> None:
+async def test_a_lost_connection_is_told_as_1006(name: BackendName) -> None:
     async with hosted(name) as host:
         (await RawClient.open(host.port)).reset()
         await until(lambda: host.guests[0].closes == [1006])
@@ -110,7 +110,7 @@ async def test_a_lost_connection_is_told_as_1006(name: LibraryName) -> None:
         await until(lambda: host.guests[1].closes == [1006])
 
 
-async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(name: LibraryName) -> None:
+async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as witness:
         for raw in (text("x" * 1_000)[:500], frame(TEXT, b"part", fin=False), text("y" * 60_000) * 5):
             client = await RawClient.open(host.port)
@@ -119,17 +119,17 @@ async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(n
             client.reset()
         await until(lambda: len(host.listener.sockets) == 1)
         witness.send(text("well"))
-        assert await witness.frame() == Got(TEXT, b"well")
+        assert await witness.frame() == ReceivedFrame(TEXT, b"well")
 
 
-async def test_an_abort_hangs_up_without_a_word(name: LibraryName) -> None:
+async def test_an_abort_hangs_up_without_a_word(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.abort()
         assert await client.ended()
         await until(lambda: host.guest.closes == [1006])
 
 
-def _fill(guest: Guest, count: int = 2_000) -> int:
+def _fill(guest: HostedConnection, count: int = 2_000) -> int:
     """Send until it is closed; the most that was ever buffered."""
     most = 0
     for _ in range(count):
@@ -139,7 +139,7 @@ def _fill(guest: Guest, count: int = 2_000) -> int:
 
 
 async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays_bounded(
-    name: LibraryName,
+    name: BackendName,
 ) -> None:
     async with hosted(name, SLOW) as host:
         client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
@@ -153,7 +153,7 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays
 
 
 async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_the_close(
-    name: LibraryName,
+    name: BackendName,
 ) -> None:
     options = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=5.0)
     async with hosted(name, options) as host:
@@ -173,7 +173,7 @@ async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_th
             assert await client.ended()
 
 
-async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: LibraryName) -> None:
+async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: BackendName) -> None:
     async with hosted(name, SLOW) as host:
         client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
         async with client:
@@ -189,7 +189,7 @@ async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: LibraryName)
 
 
 async def test_a_connection_that_keeps_up_is_not_closed_however_much_goes_through_it(
-    name: LibraryName,
+    name: BackendName,
 ) -> None:
     async with hosted(name, SLOW) as host, await RawClient.open(host.port) as client:
         for _ in range(100):
@@ -200,7 +200,7 @@ async def test_a_connection_that_keeps_up_is_not_closed_however_much_goes_throug
         assert host.listener.tally.too_slow == 0
 
 
-async def test_the_listeners_close_ends_every_connection_within_the_linger_time(name: LibraryName) -> None:
+async def test_the_listeners_close_ends_every_connection_within_the_linger_time(name: BackendName) -> None:
     async with hosted(name, ListenOptions(linger_s=0.4)) as host:
         polite, silent = await RawClient.open(host.port), await RawClient.open(host.port)
         at_the_door = await RawClient.connect(host.port)
@@ -216,7 +216,7 @@ async def test_the_listeners_close_ends_every_connection_within_the_linger_time(
             client.reset()
 
 
-async def test_accepted_connections_have_the_options_of_the_listener(name: LibraryName) -> None:
+async def test_accepted_connections_have_the_options_of_the_listener(name: BackendName) -> None:
     tcp = TcpOptions(keepalive_idle_s=77, unacknowledged_s=33, send_buffer_bytes=40_000)
     async with hosted(name, ListenOptions(tcp=tcp, linger_s=1.0)) as host, await RawClient.open(host.port):
         transport = host.guest.socket._transport  # type: ignore[attr-defined]  # a look inside
@@ -244,7 +244,7 @@ _ENDINGS = {
 
 @pytest.mark.parametrize("ending", _ENDINGS)
 async def test_a_connection_that_is_gone_leaves_nothing_for_the_collector(
-    name: LibraryName, ending: str
+    name: BackendName, ending: str
 ) -> None:
     """What waits for the collector after a storm is memory that the next storm cannot use."""
     async with hosted(name) as host:

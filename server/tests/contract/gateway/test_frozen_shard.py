@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Here, Post, Screen, posted
+from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, ScreenDevice, gateway_env_on
 from fixtures.redis_cluster import Servers
-from fixtures.stage import Stage
+from fixtures.stage import UseCaseEnv
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.ids import ChatKey, UserId
@@ -21,7 +21,7 @@ from tidings.platform.dynamo.opening import open_client
 async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
     cluster: Servers,
     tables_local: Tables,
-    space: Space,
+    space: Namespace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -30,8 +30,8 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
     quick = {"timeout_s": 0.4, "connect_s": 0.4, "notice_s": 0.8, "confirm_s": 0.5}
     options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
-        stage = Stage(client, space.tenant, tmp_path / "tidings.key")
-        async with posted(stage, options) as post:
+        stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
+        async with gateway_env_on(stage, options) as post:
             here = await post.gateway()
             keys = post.routes._redis.keys
             home = cluster.owner(keys.key("_system", here.id, "push"))
@@ -55,7 +55,7 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
             frozen.thaw()
             async with asyncio.timeout(WITHIN_S):
                 while late not in screens[theirs[0]].sequences(far.chat):
-                    await here.routed.leases.beat()
+                    await here.routed.leases.renew_all()
                     await asyncio.sleep(0.05)
             healthy = (near.other, far.other, others[0])
             assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
@@ -69,7 +69,7 @@ class _Pair(NamedTuple):
 
 
 async def heard_chat(
-    post: Post, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
+    post: GatewayEnv, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
 ) -> _Pair:
     """A direct chat whose mark is on a shard that answers."""
     for other in others:
@@ -80,13 +80,13 @@ async def heard_chat(
     raise AssertionError("no chat is on another shard")
 
 
-async def held_up(post: Post, here: Here, near: _Pair, screen: Screen) -> int:
+async def held_up(post: GatewayEnv, here: InProcessGateway, near: _Pair, screen: ScreenDevice) -> int:
     """Heartbeats and messages for two leases. Everything arrives; the route is there all the time."""
     began = asyncio.get_running_loop().time()
     last = 0
     while asyncio.get_running_loop().time() - began < 6:
-        await here.routed.leases.beat()
+        await here.routed.leases.renew_all()
         last = await post.say(near.chat, near.other, "on healthy shards")
         await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
-        assert (await post.routes.of(post.stage.tenant, [near.other])).found
+        assert (await post.routes.look_up(post.stage.tenant, [near.other])).found
     return last

@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 from contract.gateway.test_order import MANY, large
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Held, PlayPost, Post
+from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
 from fixtures.stage import ANNA, BEN, CLEO, by
 
 from tidings.gateway.pushing import giving, rooms
 from tidings.gateway.resume.parts import ResumeOptions
 from tidings.kernel.ids import ChatKey
-from tidings.routing.model import Addressee, Part, Push
-from tidings.routing.ports import Hear, Listening, RoutesAwayError
+from tidings.routing.model import DeviceTarget, Push, PushSlice
+from tidings.routing.ports import BusHandler, RegistryUnavailableError, Subscription
 
 
 def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_became_large(
-    play_post: PlayPost,
+    play_post: RunGateways,
 ) -> None:
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, CLEO, *MANY[:60])
         await post.deliver()
         here = await post.gateway()
@@ -30,30 +30,30 @@ def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_beca
         await until(lambda: cleo.sequences(chat)[-1:] == [3], WITHIN_S)
         seat = here.seat(CLEO)
         (grown,) = await post.stage.reader.range(chat, 1, 2, 1, newest_first=False)
-        part = Part(2, 2, (Addressee(CLEO, seat.key.device, seat.epoch),))
-        here.routed.giving.take(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
+        part = PushSlice(2, 2, (DeviceTarget(CLEO, seat.key.device, seat.epoch),))
+        here.routed.dispatcher.submit(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
         said = await post.say(chat, ANNA, "not for cleo")
         await until(lambda: ben.sequences(chat)[-1:] == [said], WITHIN_S)
-        await here.routed._joins.settled(WITHIN_S)
-        assert chat.chat not in seat.rooms
+        await here.routed._joins.wait_idle(WITHIN_S)
+        assert chat.chat not in seat.large_chat_channels
         assert cleo.sequences(chat)[-1] == 3
 
     play_post(scene)
 
 
-def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(play_post: PlayPost) -> None:
+def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(play_post: RunGateways) -> None:
     """The device reads the head, then an entry is published that nobody hears, then the channel is back."""
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
-        held = Held("gateway.read")
+        held = HeldMessages("gateway.read")
         here = await post.gateway(held)
         ben = here.open(BEN)
         await asyncio.wait_for(held.reached.wait(), WITHIN_S)
         unheard: Any = lambda *_: None  # noqa: E731 - one line says it
-        here.routed.said = unheard  # type: ignore[method-assign]
+        here.routed.on_message = unheard  # type: ignore[method-assign]
         missed = await post.say(chat, ANNA, "unheard")
-        room = here.routed.rooms._rooms[chat]
+        room = here.routed.large_chats._channels[chat]
         here.routed.missed(room)
         await until(lambda: not len(here.routed._missed), WITHIN_S)
         held.let_on()
@@ -63,20 +63,20 @@ def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(play_pos
     play_post(scene)
 
 
-def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         here = await post.gateway(resume=ResumeOptions(at_once=1))
-        ears, confirmed = here.routed.rooms._ears, asyncio.Event()
+        ears, confirmed = here.routed.large_chats._subscriber, asyncio.Event()
 
         class Late:
-            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+            async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
                 await confirmed.wait()
-                return await ears.at_chat(key, hear)
+                return await ears.subscribe_chat(key, hear)
 
-        here.routed.rooms._ears = Late()  # type: ignore[assignment]
+        here.routed.large_chats._subscriber = Late()  # type: ignore[assignment]
         ben = await here.live(BEN)
-        assert here.seat(BEN).is_routed
+        assert here.seat(BEN).is_registered
         missed = await post.say(chat, ANNA, "before it is confirmed")
         assert missed not in ben.sequences(chat)
         confirmed.set()
@@ -88,48 +88,48 @@ def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(play
 
 
 def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
-    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One shard of a cluster is silent: a device in a large chat on another shard waits until it hears that chat."""
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         silent, heard = await large(post), await post.stage.group(CLEO, *MANY[:60])
         await post.stage.manage.add(heard, by(ANNA), MANY[60:])
         await post.deliver()
         here = await post.gateway()
-        ears, never = here.routed.rooms._ears, asyncio.Event()
+        ears, never = here.routed.large_chats._subscriber, asyncio.Event()
 
         class OneSilent:
-            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+            async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
                 if key == silent:
                     await never.wait()
-                return await ears.at_chat(key, hear)
+                return await ears.subscribe_chat(key, hear)
 
-        here.routed.rooms._ears = OneSilent()  # type: ignore[assignment]
+        here.routed.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
         await here.live(BEN)
         assert here.seat(BEN).unheard, "nobody confirms it"
-        monkeypatch.setattr(rooms, "CONFIRMED_WITHIN_S", WITHIN_S)
+        monkeypatch.setattr(rooms, "CONFIRM_TIMEOUT_S", WITHIN_S)
         await here.live(CLEO)
-        assert not here.routed.rooms._rooms[heard].is_late
+        assert not here.routed.large_chats._channels[heard].is_late
         tablet = await asyncio.wait_for(here.live(BEN, "tablet"), WITHIN_S / 2)
         assert tablet.is_resumed, "nobody waits again for a channel that was not confirmed in time"
 
     play_post(scene)
 
 
-def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         here = await post.gateway()
-        ears, refusals = here.routed.rooms._ears, [RoutesAwayError("away")]
+        ears, refusals = here.routed.large_chats._subscriber, [RegistryUnavailableError("away")]
 
         class Refusing:
-            async def at_chat(self, key: ChatKey, hear: Hear) -> Listening:
+            async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
                 if refusals:
                     raise refusals.pop()
-                return await ears.at_chat(key, hear)
+                return await ears.subscribe_chat(key, hear)
 
-        here.routed.rooms._ears = Refusing()  # type: ignore[assignment]
+        here.routed.large_chats._subscriber = Refusing()  # type: ignore[assignment]
         ben = await here.live(BEN)
         missed = await post.say(chat, ANNA, "before it is confirmed")
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
@@ -138,23 +138,23 @@ def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post:
 
 
 def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_is_new_in_the_chat(
-    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The push that adds the device's user waits behind another one and is let go for newer ones."""
     monkeypatch.setattr(giving, "WAITING", 1)
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(CLEO)
         await post.deliver()
         here = await post.gateway()
         cleo, ben = await here.live(CLEO), await here.live(BEN)
-        opening, gate = here.routed.giving._open, asyncio.Event()
+        opening, gate = here.routed.dispatcher._open, asyncio.Event()
 
         async def late(push: Push, /) -> Any:
             await gate.wait()
             return await opening(push)
 
-        here.routed.giving._open = late
+        here.routed.dispatcher._open = late
         await post.say(chat, ANNA, "being opened")
         await post.stage.manage.add(chat, by(ANNA), [BEN])
         await post.deliver()

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from contract.gateway.hosting import Guest, hosted
+from contract.gateway.hosting import HostedConnection, hosted
 from contract.gateway.raw_client import (
     BINARY,
     CLOSE,
@@ -12,8 +12,8 @@ from contract.gateway.raw_client import (
     PING,
     PONG,
     TEXT,
-    Got,
     RawClient,
+    ReceivedFrame,
     close_frame,
     frame,
     request,
@@ -21,49 +21,49 @@ from contract.gateway.raw_client import (
 )
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 from tidings.gateway.socket.options import ListenOptions
 
 SMALL = ListenOptions(max_message_bytes=1_000, linger_s=1.0)
 
 
-async def test_a_text_comes_in_whole_and_goes_out_whole(name: LibraryName) -> None:
+async def test_a_text_comes_in_whole_and_goes_out_whole(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         for size in (0, 1, 125, 126, 127, 65_535, 65_536):
             payload = b"x" * size
             client.send(text(payload))
-            assert await client.frame() == Got(TEXT, payload)
+            assert await client.frame() == ReceivedFrame(TEXT, payload)
         assert host.guest.messages[1] == b"x"
 
 
-async def test_frames_may_come_byte_by_byte_or_many_at_once(name: LibraryName) -> None:
+async def test_frames_may_come_byte_by_byte_or_many_at_once(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         for byte in text("slow"):
             client.send(bytes([byte]))
             await client.writer.drain()
             await asyncio.sleep(0)
-        assert await client.frame() == Got(TEXT, b"slow")
+        assert await client.frame() == ReceivedFrame(TEXT, b"slow")
         client.send(b"".join(text(str(n)) for n in range(200)))
         assert [(await client.frame()).payload for _ in range(200)] == [str(n).encode() for n in range(200)]
 
 
-async def test_a_frame_may_follow_the_request_in_one_packet(name: LibraryName) -> None:
+async def test_a_frame_may_follow_the_request_in_one_packet(name: BackendName) -> None:
 
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         eager = b"x" * 5_000
         answer = await client.ask(request() + text(eager))
         assert answer.status == 101
-        assert await client.frame() == Got(TEXT, eager)
+        assert await client.frame() == ReceivedFrame(TEXT, eager)
 
 
-async def test_fragments_are_one_message_and_pings_may_come_between(name: LibraryName) -> None:
+async def test_fragments_are_one_message_and_pings_may_come_between(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, "grü".encode()[:3], fin=False))
         client.send(frame(PING, b"there?"))
         client.send(frame(CONTINUATION, "grü".encode()[3:], fin=False))
         client.send(frame(CONTINUATION, b"", fin=True))
-        assert await client.frame() == Got(PONG, b"there?")
-        assert await client.frame() == Got(TEXT, "grü".encode())
+        assert await client.frame() == ReceivedFrame(PONG, b"there?")
+        assert await client.frame() == ReceivedFrame(TEXT, "grü".encode())
         assert host.guest.messages == ["grü".encode()]
 
 
@@ -102,7 +102,7 @@ async def test_fragments_are_one_message_and_pings_may_come_between(name: Librar
     ids=lambda value: "frame" if isinstance(value, bytes) else str(value),
 )
 async def test_a_violation_is_answered_by_its_code_and_the_end(
-    name: LibraryName, raw: bytes, code: int
+    name: BackendName, raw: bytes, code: int
 ) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(raw)
@@ -114,24 +114,24 @@ async def test_a_violation_is_answered_by_its_code_and_the_end(
         assert [guest.messages for guest in host.guests] == [[]]
 
 
-async def test_what_follows_a_violation_is_not_delivered(name: LibraryName) -> None:
+async def test_what_follows_a_violation_is_not_delivered(name: BackendName) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(text("before") + text(b"\xff") + text("after"))
-        assert await client.frame() == Got(TEXT, b"before")
+        assert await client.frame() == ReceivedFrame(TEXT, b"before")
         assert await client.close_code() == 1007
         client.send(text("later") + close_frame(1000))
         assert await client.ended()
         assert host.guest.messages == [b"before"]
 
 
-async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: LibraryName) -> None:
+async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: BackendName) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, b"a", fin=False))
         for _ in range(20):
             client.send(frame(CONTINUATION, b"", fin=False) * 500)
             await client.writer.drain()
         client.send(frame(CONTINUATION, b"z", fin=True))
-        assert await client.frame() == Got(TEXT, b"az")
+        assert await client.frame() == ReceivedFrame(TEXT, b"az")
         assert host.guest.messages == [b"az"]
 
 
@@ -141,7 +141,7 @@ async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: Librar
     ids=["pings", "pongs", "empty fragments"],
 )
 async def test_every_frame_is_counted_and_a_flood_is_closed_and_read_no_more(
-    name: LibraryName, flood: bytes
+    name: BackendName, flood: bytes
 ) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.most_parts = 10
@@ -155,17 +155,17 @@ async def test_every_frame_is_counted_and_a_flood_is_closed_and_read_no_more(
         assert host.guest.parts == 10
 
 
-async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: LibraryName) -> None:
+async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         before = host.guest.socket.received_at
         await until(lambda: time.monotonic() > before + 0.01)
         client.send(frame(PING, b"x" * 125) + frame(PONG, b"unasked"))
-        assert await client.frame() == Got(PONG, b"x" * 125)
+        assert await client.frame() == ReceivedFrame(PONG, b"x" * 125)
         assert host.guest.socket.received_at > before
 
 
-async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(name: LibraryName) -> None:
-    def fail(guest: Guest, data: bytes) -> None:
+async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(name: BackendName) -> None:
+    def fail(guest: HostedConnection, data: bytes) -> None:
         if data == b"fail":
             raise RuntimeError("the hub lost its mind")
         guest.socket.send(data)
@@ -178,16 +178,16 @@ async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(na
         one.send(text("fail"))
         assert await one.close_code() == 1011
         other.send(text("well"))
-        assert await other.frame() == Got(TEXT, b"well")
+        assert await other.frame() == ReceivedFrame(TEXT, b"well")
         assert [str(error) for _, error in host.faults] == ["the hub lost its mind"]
         host.faults.clear()
 
 
-async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: LibraryName) -> None:
+async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: BackendName) -> None:
     """With the reader behind, what was sent waits in buffers: none may be written over."""
     sizes = [70_000, 10, 9_000, 1, 8_192, 8_193, 200_000, 3]
 
-    def flood(guest: Guest, _: bytes) -> None:
+    def flood(guest: HostedConnection, _: bytes) -> None:
         for round_ in range(3):
             for size in sizes:
                 guest.socket.send(bytes([97 + round_]) * size)
@@ -203,7 +203,7 @@ async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: Libr
                     assert (await client.frame()).payload == bytes([97 + round_]) * size
 
 
-async def test_a_push_to_many_reaches_each_that_is_there(name: LibraryName) -> None:
+async def test_a_push_to_many_reaches_each_that_is_there(name: BackendName) -> None:
     async with hosted(name) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         host.guests[0].socket.close(3_001)
@@ -213,7 +213,7 @@ async def test_a_push_to_many_reaches_each_that_is_there(name: LibraryName) -> N
             host.listener.send_all([guest.socket for guest in host.guests], b"x" * size)
         assert await clients[0].close_code() == 3_001
         for client in clients[2:]:
-            assert await client.frame() == Got(TEXT, b"x" * 10)
-            assert await client.frame() == Got(TEXT, b"x" * 9_000)
+            assert await client.frame() == ReceivedFrame(TEXT, b"x" * 10)
+            assert await client.frame() == ReceivedFrame(TEXT, b"x" * 9_000)
         for client in (clients[0], *clients[2:]):
             client.reset()

@@ -8,7 +8,7 @@ from contract.gateway import test_ending as ending
 from contract.gateway import test_messages as messages
 from contract.gateway import test_opening as opening
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 
 TESTS = [
     messages.test_a_text_comes_in_whole_and_goes_out_whole,
@@ -28,7 +28,7 @@ TESTS = [
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.__name__)
-def test_the_same_on_uvloop(name: LibraryName, test: Callable[[LibraryName], Awaitable[None]]) -> None:
+def test_the_same_on_uvloop(name: BackendName, test: Callable[[BackendName], Awaitable[None]]) -> None:
     async def run() -> None:
         await test(name)
 

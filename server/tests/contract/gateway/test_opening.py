@@ -7,20 +7,20 @@ import time
 
 import pytest
 from contract.gateway.hosting import hosted
-from contract.gateway.raw_client import TEXT, Got, RawClient, request, text
+from contract.gateway.raw_client import TEXT, RawClient, ReceivedFrame, request, text
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import LibraryName, library
+from tidings.gateway.socket.choose import BackendName, load_backend
 from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import Admission, Refusal, Upgrade
+from tidings.gateway.socket.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.origins import Origins
-from tidings.kernel.proxies import UnnamedProxy
+from tidings.kernel.origins import AllowedOrigins
+from tidings.kernel.proxies import UntrustedProxyDetector
 
 APP = "https://app.example"
 STRICT = ListenOptions(
     rules=UpgradeRules(
-        origins=Origins.parse([APP]),
+        origins=AllowedOrigins.parse([APP]),
         allows_no_origin=False,
         subprotocols=("tidings.v2", "tidings.v1"),
         max_head_bytes=2_000,
@@ -61,7 +61,7 @@ ORIGIN = f"Origin: {APP}"
     ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else str(value),
 )
 async def test_a_request_that_must_not_upgrade_is_told_why(
-    name: LibraryName, raw: bytes, status: int
+    name: BackendName, raw: bytes, status: int
 ) -> None:
     async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(raw)
@@ -73,7 +73,7 @@ async def test_a_request_that_must_not_upgrade_is_told_why(
         assert host.listener.tally.refused == {status: 1}
 
 
-async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: LibraryName) -> None:
+async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: BackendName) -> None:
     offered = "Sec-WebSocket-Protocol: mqtt, tidings.v1, tidings.v2"
     async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request(ORIGIN, offered, "User-Agent: raw", path="/v1/socket?token=secret"))
@@ -84,13 +84,13 @@ async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: LibraryNa
         assert upgrade.path == "/v1/socket"
 
 
-async def test_the_answer_to_the_key_is_that_of_the_rfc(name: LibraryName) -> None:
+async def test_the_answer_to_the_key_is_that_of_the_rfc(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
         assert answer.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
-async def test_no_extension_is_agreed_on_unless_compression_is_asked_for(name: LibraryName) -> None:
+async def test_no_extension_is_agreed_on_unless_compression_is_asked_for(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request("Sec-WebSocket-Extensions: permessage-deflate"))
         assert answer.status == 101
@@ -99,7 +99,7 @@ async def test_no_extension_is_agreed_on_unless_compression_is_asked_for(name: L
 
 async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot() -> None:
     with pytest.raises(TidingsError, match="picows does not compress"):
-        library("picows", compresses=True)
+        load_backend("picows", compresses=True)
     async with (
         hosted("websockets", ListenOptions(compresses=True, linger_s=1.0)) as host,
         await RawClient.connect(host.port) as client,
@@ -122,7 +122,7 @@ async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot()
     ],
 )
 async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
-    name: LibraryName, trusted: tuple[str, ...], headers: list[str], client_address: str
+    name: BackendName, trusted: tuple[str, ...], headers: list[str], client_address: str
 ) -> None:
     networks = tuple(ipaddress.ip_network(network) for network in trusted)
     options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), linger_s=1.0)
@@ -131,9 +131,9 @@ async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
 
 
 async def test_a_proxy_that_nobody_trusts_is_reported_once(
-    name: LibraryName, caplog: pytest.LogCaptureFixture
+    name: BackendName, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = ListenOptions(unnamed_proxy=UnnamedProxy("gateway.trusted_proxies"), linger_s=1.0)
+    options = ListenOptions(unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies"), linger_s=1.0)
     forwarded = "X-Forwarded-For: 203.0.113.9"
     async with hosted(name, options) as host:
         async with await RawClient.open(host.port):
@@ -144,7 +144,7 @@ async def test_a_proxy_that_nobody_trusts_is_reported_once(
 
 
 @pytest.mark.parametrize("raw", [b"", b"GET /v1/socket HTTP/1.1\r\nHost: slow", b"GET"])
-async def test_a_slow_request_is_cut_off_in_time(name: LibraryName, raw: bytes) -> None:
+async def test_a_slow_request_is_cut_off_in_time(name: BackendName, raw: bytes) -> None:
     options = ListenOptions(handshake_s=0.2, linger_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         began = time.monotonic()
@@ -153,7 +153,7 @@ async def test_a_slow_request_is_cut_off_in_time(name: LibraryName, raw: bytes) 
         assert time.monotonic() - began < 5
 
 
-async def test_dripping_bytes_does_not_buy_time(name: LibraryName) -> None:
+async def test_dripping_bytes_does_not_buy_time(name: BackendName) -> None:
     options = ListenOptions(handshake_s=0.3, linger_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         client.send(b"GET /v1/socket HTTP/1.1\r\nX-Drip: ")
@@ -165,10 +165,10 @@ async def test_dripping_bytes_does_not_buy_time(name: LibraryName) -> None:
         assert (await answer).status == 408
 
 
-async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name: LibraryName) -> None:
-    def admit(upgrade: Upgrade) -> Admission:
+async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name: BackendName) -> None:
+    def admit(upgrade: UpgradeRequest) -> AdmissionResult:
         assert upgrade.client == "127.0.0.1"
-        return Refusal(503, Code.OVERLOADED, "Too many at once", retry_after_ms=1_200)
+        return UpgradeRefusal(503, Code.OVERLOADED, "Too many at once", retry_after_ms=1_200)
 
     async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request())
@@ -183,10 +183,10 @@ async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name
         assert host.guests == []
 
 
-async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: LibraryName) -> None:
+async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: BackendName) -> None:
     decided = asyncio.Event()
 
-    async def admit(_: Upgrade) -> Admission:
+    async def admit(_: UpgradeRequest) -> AdmissionResult:
         await decided.wait()
         return None
 
@@ -196,12 +196,12 @@ async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: L
         client.send(text("still waiting"))
         decided.set()
         assert (await client.answer()).status == 101
-        assert await client.frame() == Got(TEXT, b"eager")
-        assert await client.frame() == Got(TEXT, b"still waiting")
+        assert await client.frame() == ReceivedFrame(TEXT, b"eager")
+        assert await client.frame() == ReceivedFrame(TEXT, b"still waiting")
 
 
-async def test_admission_that_never_answers_ends_with_the_handshake_time(name: LibraryName) -> None:
-    async def admit(_: Upgrade) -> Admission:
+async def test_admission_that_never_answers_ends_with_the_handshake_time(name: BackendName) -> None:
+    async def admit(_: UpgradeRequest) -> AdmissionResult:
         await asyncio.Event().wait()
         return None
 
@@ -211,8 +211,8 @@ async def test_admission_that_never_answers_ends_with_the_handshake_time(name: L
         await until(lambda: not host.listener._doors)
 
 
-async def test_admission_that_fails_lets_nobody_in(name: LibraryName) -> None:
-    async def admit(_: Upgrade) -> Admission:
+async def test_admission_that_fails_lets_nobody_in(name: BackendName) -> None:
+    async def admit(_: UpgradeRequest) -> AdmissionResult:
         raise RuntimeError("no bucket")
 
     async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
@@ -221,7 +221,7 @@ async def test_admission_that_fails_lets_nobody_in(name: LibraryName) -> None:
         host.faults.clear()
 
 
-async def test_a_full_gateway_refuses_until_somebody_leaves(name: LibraryName) -> None:
+async def test_a_full_gateway_refuses_until_somebody_leaves(name: BackendName) -> None:
     options = ListenOptions(max_connections=2, linger_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
@@ -233,11 +233,11 @@ async def test_a_full_gateway_refuses_until_somebody_leaves(name: LibraryName) -
         await until(lambda: len(host.listener.sockets) == 1)
         async with await RawClient.open(host.port) as fourth:
             fourth.send(text("in"))
-            assert await fourth.frame() == Got(TEXT, b"in")
+            assert await fourth.frame() == ReceivedFrame(TEXT, b"in")
         second.reset()
 
 
-async def test_idle_connections_make_room_for_a_client_that_speaks(name: LibraryName) -> None:
+async def test_idle_connections_make_room_for_a_client_that_speaks(name: BackendName) -> None:
     options = ListenOptions(max_handshakes=2, handshake_s=30.0, linger_s=1.0)
     async with hosted(name, options) as host:
         idle = [await RawClient.connect(host.port) for _ in range(5)]
@@ -249,7 +249,7 @@ async def test_idle_connections_make_room_for_a_client_that_speaks(name: Library
             other.reset()
 
 
-async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: LibraryName) -> None:
+async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: BackendName) -> None:
     options = ListenOptions(max_connections_per_address=2, linger_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
@@ -261,11 +261,11 @@ async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: Li
         await until(lambda: len(host.listener.sockets) == 1)
         async with await RawClient.open(host.port) as fourth:
             fourth.send(text("in"))
-            assert await fourth.frame() == Got(TEXT, b"in")
+            assert await fourth.frame() == ReceivedFrame(TEXT, b"in")
         second.reset()
 
 
-async def test_clients_of_a_trusted_proxy_have_a_share_each(name: LibraryName) -> None:
+async def test_clients_of_a_trusted_proxy_have_a_share_each(name: BackendName) -> None:
     rules = UpgradeRules(trusted_proxies=(ipaddress.ip_network("127.0.0.1/32"),))
     options = ListenOptions(
         rules=rules, max_connections_per_address=1, max_handshakes_per_address=1, linger_s=1.0
@@ -283,7 +283,7 @@ async def test_clients_of_a_trusted_proxy_have_a_share_each(name: LibraryName) -
             each.reset()
 
 
-async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: LibraryName) -> None:
+async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         await until(lambda: host.listener._doors)
         client.send(b"GET /v1/socket HTTP/1.1\r\n")
@@ -291,6 +291,6 @@ async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: Librar
             host.listener.stop_accepting()
             assert (await client.answer()).status == 503
             inside.send(text("still in"))
-            assert await inside.frame() == Got(TEXT, b"still in")
+            assert await inside.frame() == ReceivedFrame(TEXT, b"still in")
             with pytest.raises(ConnectionRefusedError):
                 await RawClient.connect(host.port)

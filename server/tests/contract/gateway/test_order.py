@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Held, PlayPost, Post
+from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
 from fixtures.stage import ANNA, BEN, CLEO, asked, by
 
 from tidings.kernel.ids import ChatKey, UserId
@@ -23,7 +23,7 @@ async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool])
             await asyncio.sleep(0.01)
 
 
-async def large(post: Post) -> ChatKey:
+async def large(post: GatewayEnv) -> ChatKey:
     """Made in two parts, as groups of this size are."""
     chat = await post.stage.group(BEN, *MANY[:60])
     await post.stage.manage.add(chat, by(ANNA), MANY[60:])
@@ -31,15 +31,15 @@ async def large(post: Post) -> ChatKey:
     return chat
 
 
-async def small(post: Post) -> ChatKey:
+async def small(post: GatewayEnv) -> ChatKey:
     chat = await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
     await post.deliver()
     return chat
 
 
-async def held_at(post: Post, chat: ChatKey, step: str, position: int) -> int:
+async def held_at(post: GatewayEnv, chat: ChatKey, step: str, position: int) -> int:
     """A device is held at the step, something is sent, it goes on. Answers up to where it got."""
-    held = Held(f"gateway.{step}")
+    held = HeldMessages(f"gateway.{step}")
     here = await post.gateway(held)
     ben = here.open(BEN, f"phone-{step}", epoch=0, positions={chat.chat: position})
     await asyncio.wait_for(held.reached.wait(), WITHIN_S)
@@ -56,9 +56,9 @@ async def held_at(post: Post, chat: ChatKey, step: str, position: int) -> int:
 @pytest.mark.parametrize("make", [small, large])
 @pytest.mark.parametrize("others", [[], ["laptop"]], ids=["first", "second"])
 def test_what_is_sent_at_any_step_comes_once_and_in_order(
-    play_post: PlayPost, make: Callable[[Post], Coroutine[Any, Any, ChatKey]], others: list[str]
+    play_post: RunGateways, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
 ) -> None:
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await make(post)
         there = [await (await post.gateway()).live(BEN, name) for name in others]
         position = await post.say(chat, ANNA)
@@ -72,8 +72,8 @@ def test_what_is_sent_at_any_step_comes_once_and_in_order(
     play_post(scene)
 
 
-def test_a_device_that_comes_in_elsewhere_takes_over(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_device_that_comes_in_elsewhere_takes_over(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         one, two = await post.gateway(), await post.gateway()
         older = await one.live(BEN)
@@ -88,33 +88,33 @@ def test_a_device_that_comes_in_elsewhere_takes_over(play_post: PlayPost) -> Non
     play_post(scene)
 
 
-def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
-        routes = here.routed._world.routes
+        routes = here.routed._deps.routes
         first = await here.live(BEN)
         second = await here.live(BEN)
         await until(lambda: first.closed, WITHIN_S)
         sent = await post.say(chat, ANNA)
         await until(lambda: sent in second.sequences(chat), WITHIN_S)
         second.hang_up()
-        await holds(lambda: routes.of(post.stage.tenant, [BEN]), lambda found: not found.found)
+        await holds(lambda: routes.look_up(post.stage.tenant, [BEN]), lambda found: not found.found)
 
     play_post(scene)
 
 
-def test_a_hole_before_a_push_is_read_before_it(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_hole_before_a_push_is_read_before_it(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         ben = await here.live(BEN)
         start, reads = ben.sequences(chat), here.routed.counts.ranges
         seat = here.seat(BEN)
-        seat.places[chat.chat].is_reading = True  # pushes are let go, as while a range is read
+        seat.positions[chat.chat].is_reading = True  # pushes are let go, as while a range is read
         first = await post.say(chat, ANNA, "one")
-        await until(lambda: seat.places[chat.chat].ahead == first, WITHIN_S)
-        seat.places[chat.chat].is_reading = False
+        await until(lambda: seat.positions[chat.chat].ahead == first, WITHIN_S)
+        seat.positions[chat.chat].is_reading = False
         second = await post.say(chat, ANNA, "two")
         await until(lambda: second in ben.sequences(chat), WITHIN_S)
         assert ben.sequences(chat) == [*start, first, second]
@@ -126,8 +126,8 @@ def test_a_hole_before_a_push_is_read_before_it(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat, group = await small(post), await post.stage.group(BEN)
         await post.deliver()
         for n in range(30):
@@ -145,8 +145,8 @@ def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_pos
     play_post(scene)
 
 
-def test_a_row_says_that_its_message_was_redacted(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_row_says_that_its_message_was_redacted(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         sent = await post.say(chat, ANNA, "not this")
         await post.stage.change.redact(asked(chat, ANNA, sent))
@@ -157,8 +157,8 @@ def test_a_row_says_that_its_message_was_redacted(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_positions_of_another_epoch_do_not_count(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_positions_of_another_epoch_do_not_count(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         sent = await post.say(chat, ANNA)
         ben = await (await post.gateway()).live(BEN, epoch=7, positions={chat.chat: 900})
@@ -168,8 +168,8 @@ def test_positions_of_another_epoch_do_not_count(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_positions_in_parts_are_held_against_the_rows_at_once(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_positions_in_parts_are_held_against_the_rows_at_once(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat, other = await small(post), await post.stage.group(BEN)
         await post.deliver()
         one, two = await post.say(chat, ANNA), await post.say(other, ANNA)
@@ -184,15 +184,15 @@ def test_positions_in_parts_are_held_against_the_rows_at_once(play_post: PlayPos
     play_post(scene)
 
 
-def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         held = await post.say(chat, ANNA)
         for n in range(5):
             await post.stage.send(chat, ANNA, f"m{n}")
         await post.deliver()
         here = await post.gateway(ack_within_s=0.05)
-        queue = here.routed._world.queue
+        queue = here.routed._deps.queue
         assert len((await queue.drain(post.stage.tenant, BEN)).waiting) == 6
         ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
         assert ben.sequences(chat) == list(range(held + 1, held + 6))
@@ -200,16 +200,16 @@ def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_po
         assert here.routed.counts.ranges == 0
         ben.say(ack={"delivered": {chat.chat: held + 5}})
         await holds(lambda: queue.drain(post.stage.tenant, BEN), lambda drained: not drained.waiting)
-        await here.routed.acks.settled(5)
-        row = next(r for r in await here.routed._world.rows.rows(post.stage.tenant, BEN))
+        await here.routed.acks.wait_idle(5)
+        row = next(r for r in await here.routed._deps.rows.rows(post.stage.tenant, BEN))
         assert row.delivered is not None
         assert row.delivered.sequence == held + 5
 
     play_post(scene)
 
 
-def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN)
         sent = await post.say(chat, ANNA, "helo")
         await post.stage.manage.add(chat, by(ANNA), [CLEO])
@@ -227,8 +227,8 @@ def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(play_pos
     play_post(scene)
 
 
-def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         here = await post.gateway()
         ben, cleo = await here.live(BEN), await here.live(CLEO)
@@ -236,7 +236,7 @@ def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: PlayPost
         await post.stage.manage.add(chat, by(ANNA), [CLEO])
         await post.deliver()
         await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
-        await until(lambda: chat.chat in here.seat(CLEO).rooms, WITHIN_S)
+        await until(lambda: chat.chat in here.seat(CLEO).large_chat_channels, WITHIN_S)
         said = await post.say(chat, ANNA, "with cleo")
         await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
         await post.stage.manage.remove(chat, by(ANNA), CLEO)
@@ -245,16 +245,16 @@ def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: PlayPost
         after = await post.say(chat, ANNA, "after cleo")
         await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
         assert cleo.sequences(chat) == [before + 1, said, said + 1]
-        assert chat.chat not in here.seat(CLEO).rooms
-        assert len(here.routed.rooms) == 1
+        assert chat.chat not in here.seat(CLEO).large_chat_channels
+        assert len(here.routed.large_chats) == 1
         ben.hang_up()
-        assert len(here.routed.rooms) == 0
+        assert len(here.routed.large_chats) == 0
 
     play_post(scene)
 
 
-def test_a_chat_that_becomes_large_goes_on_without_a_hole(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_chat_that_becomes_large_goes_on_without_a_hole(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, *MANY[:60])
         await post.deliver()
         here = await post.gateway()
@@ -269,8 +269,8 @@ def test_a_chat_that_becomes_large_goes_on_without_a_hole(play_post: PlayPost) -
     play_post(scene)
 
 
-def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway()
         await here.live(BEN)
@@ -279,18 +279,18 @@ def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: Pla
         sent = await post.say(chat, ANNA)
         await until(lambda: here.away, WITHIN_S)
         assert here.away == [(BEN, [sent])]
-        assert not (await here.routed._world.routes.of(post.stage.tenant, [BEN])).found
+        assert not (await here.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found
 
     play_post(scene)
 
 
-def calls(post: Post, *patterns: str) -> int:
+def calls(post: GatewayEnv, *patterns: str) -> int:
     """Of DynamoDB, since the start."""
     return sum(post.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
 
 
-def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway(ack_within_s=600)
         ben, other = await here.live(BEN), await here.live(BEN, "laptop")
@@ -303,20 +303,20 @@ def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: PlayPost)
             other.say(ack={"delivered": {chat.chat: n}})
         key = (chat, BEN)
         await until(lambda: here.routed.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
-        await here.routed.acks.settled(WITHIN_S)
+        await here.routed.acks.wait_idle(WITHIN_S)
         raised = post.stage.client.ledger["watermarks.raise_delivered"]
         assert (raised.calls, raised.write_units) == (1, 1)
         assert calls(post, *reads) == before
         again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
-        await here.routed.acks.settled(WITHIN_S)
+        await here.routed.acks.wait_idle(WITHIN_S)
         assert raised.calls == 1, "a position that is no news is not written"
         assert again.rows() == []
 
     play_post(scene)
 
 
-def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chats = [await post.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
         await post.deliver()
         here = await post.gateway()
@@ -325,7 +325,7 @@ def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(pl
         before = calls(post, *reads)
         await here.live(BEN, epoch=0, positions=positions)
         assert calls(post, *reads) - before == 1
-        await here.routed.acks.settled(WITHIN_S)  # positions are acks: the next device's are no news
+        await here.routed.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
         sent = await post.stage.send(chats[0], ANNA)
         await post.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
         await post.deliver()

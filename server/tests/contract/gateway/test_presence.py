@@ -4,48 +4,48 @@ from functools import partial
 from typing import Any
 
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Here, PlayPost, Post, Screen
+from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
 from fixtures.stage import ANNA, BEN, CLEO, by
 
 from tidings.accounts.records import ProfileChange
-from tidings.accounts.store.users import DynamoUsers
-from tidings.accounts.users import Users
-from tidings.gateway.signs.desk import SignOptions
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import UserService
+from tidings.gateway.signs.desk import EphemeralOptions
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.signs.model import Hint
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.signs.model import PresenceHint
 
 DORA = UserId("dora")
-SLOW = SignOptions(hold_s=3_600, look_every_s=0.3)
+SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
 """Nobody is told that anybody is gone."""
 
 
-def shown(screen: Screen, user: UserId) -> list[dict[str, Any]]:
+def shown(screen: ScreenDevice, user: UserId) -> list[dict[str, Any]]:
     return [told for told in screen.pushed("presence") if told["user"] == user]
 
 
-def statuses(screen: Screen, user: UserId) -> list[str]:
+def statuses(screen: ScreenDevice, user: UserId) -> list[str]:
     return [told["status"] for told in shown(screen, user)]
 
 
-async def sees(screen: Screen, user: UserId, *wanted: str) -> None:
+async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
     """Exactly these, one after the other."""
     await until(lambda: len(statuses(screen, user)) >= len(wanted), WITHIN_S)
     assert statuses(screen, user) == list(wanted)
 
 
-def _has_looked(here: Here, times: int) -> bool:
-    return here.routed.signs.counts.looks >= times
+def _has_looked(here: InProcessGateway, times: int) -> bool:
+    return here.routed.ephemeral.counts.subscriptions >= times
 
 
-async def friends(post: Post) -> None:
+async def friends(post: GatewayEnv) -> None:
     """Anna and Ben have a direct chat, Anna and Cleo a group; of Dora nobody knows."""
     await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
     await post.stage.group(CLEO)
     await post.deliver()
 
 
-async def watched_by_anna(post: Post, here: Here) -> Screen:
+async def watched_by_anna(post: GatewayEnv, here: InProcessGateway) -> ScreenDevice:
     await friends(post)
     anna = await here.live(ANNA)
     anna.say(subscribe={"users": [BEN, CLEO, DORA, ANNA]})
@@ -53,8 +53,8 @@ async def watched_by_anna(post: Post, here: Here) -> Screen:
     return anna
 
 
-def test_one_is_online_away_and_offline_and_was_last_seen(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_one_is_online_away_and_offline_and_was_last_seen(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         one, two = await post.gateway(), await post.gateway()
         anna = await watched_by_anna(post, one)
         assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
@@ -76,8 +76,8 @@ def test_one_is_online_away_and_offline_and_was_last_seen(play_post: PlayPost) -
     play_post(scene)
 
 
-def test_who_is_back_in_a_moment_was_never_gone(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_is_back_in_a_moment_was_never_gone(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         one, two = await post.gateway(signs=SLOW), await post.gateway(signs=SLOW)
         ben = await two.live(BEN)
         anna = await watched_by_anna(post, one)
@@ -95,22 +95,22 @@ def test_who_is_back_in_a_moment_was_never_gone(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_a_gateway_that_died_is_noticed_without_a_word_of_it(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_gateway_that_died_is_noticed_without_a_word_of_it(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         one, two = await post.gateway(), await post.gateway()
         await two.live(BEN)
         anna = await watched_by_anna(post, one)
         await sees(anna, BEN, "online")
-        key = two.routed._world.routes._keys(post.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
-        redis = two.routed._world.routes._redis  # type: ignore[attr-defined]
+        key = two.routed._deps.routes._keys(post.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
+        redis = two.routed._deps.routes._redis  # type: ignore[attr-defined]
         await redis.write("DEL", key)
         await sees(anna, BEN, "online", "offline")
 
     play_post(scene)
 
 
-def test_who_shares_no_chat_is_shown_nothing(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_shares_no_chat_is_shown_nothing(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         here = await post.gateway()
         for user in (BEN, CLEO, DORA):
             await here.live(user)
@@ -122,8 +122,8 @@ def test_who_shares_no_chat_is_shown_nothing(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_a_block_hides_the_blocker_and_its_end_shows_him(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_block_hides_the_blocker_and_its_end_shows_him(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         here = await post.gateway()
         ben = await here.live(BEN)
         anna = await watched_by_anna(post, here)
@@ -142,12 +142,12 @@ def test_a_block_hides_the_blocker_and_its_end_shows_him(play_post: PlayPost) ->
     play_post(scene)
 
 
-def test_who_leaves_the_last_shared_chat_is_seen_no_more(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_leaves_the_last_shared_chat_is_seen_no_more(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         here = await post.gateway()
         cleo = await here.live(CLEO)
         anna = await watched_by_anna(post, here)
-        chat = next(c for c in here.seat(CLEO).places)
+        chat = next(c for c in here.seat(CLEO).positions)
         cleo.say(subscribe={"users": [ANNA]})
         await sees(cleo, ANNA, "online")
         key = here.seat(CLEO).chat(chat)
@@ -160,49 +160,51 @@ def test_who_leaves_the_last_shared_chat_is_seen_no_more(play_post: PlayPost) ->
     play_post(scene)
 
 
-def test_who_hides_is_seen_by_nobody_and_sees_nobody(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
-        users = Users(DynamoUsers(post.stage.client, AuthenticRows(post.stage.ring)), post.stage.clock)
+def test_who_hides_is_seen_by_nobody_and_sees_nobody(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
+        users = UserService(
+            DynamoUserStore(post.stage.client, AuthenticatedRows(post.stage.ring)), post.stage.clock
+        )
         await users.create(post.stage.tenant, BEN)
         here = await post.gateway()
         ben = await here.live(BEN)
         anna = await watched_by_anna(post, here)
         await users.update(post.stage.tenant, BEN, ProfileChange(last_seen="nobody"))
-        await here.routed.signs._hint((post.stage.tenant, BEN, Hint.RULES))
+        await here.routed.ephemeral._hint((post.stage.tenant, BEN, PresenceHint.RULES))
         await sees(anna, BEN, "online", "offline")
         ben.say(subscribe={"users": [ANNA, BEN]})
         await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
         assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
         assert statuses(ben, BEN) == ["online"], "oneself one sees"
         await users.update(post.stage.tenant, BEN, ProfileChange(last_seen="members"))
-        await here.routed.signs._hint((post.stage.tenant, BEN, Hint.RULES))
+        await here.routed.ephemeral._hint((post.stage.tenant, BEN, PresenceHint.RULES))
         await sees(anna, BEN, "online", "offline", "online")
 
     play_post(scene)
 
 
-def test_an_emptied_redis_is_made_right_again(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
-        here = await post.gateway(signs=SignOptions(hold_s=5, look_every_s=0.2))
+def test_an_emptied_redis_is_made_right_again(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
+        here = await post.gateway(signs=EphemeralOptions(presence_grace_s=5, presence_refresh_s=0.2))
         ben = await here.live(BEN)
         ben.say(presence={"status": "away"})
         anna = await watched_by_anna(post, here)
         await until(lambda: statuses(anna, BEN)[-1] == "away", WITHIN_S)
         before = statuses(anna, BEN)
-        redis = here.routed._world.routes._redis  # type: ignore[attr-defined]
+        redis = here.routed._deps.routes._redis  # type: ignore[attr-defined]
         for user in (ANNA, BEN):
-            for key in here.routed._world.routes._keys(post.stage.tenant, user):  # type: ignore[attr-defined]
+            for key in here.routed._deps.routes._keys(post.stage.tenant, user):  # type: ignore[attr-defined]
                 await redis.write("DEL", key)
-        await here.routed.leases.beat()
-        await until(lambda: here.seat(BEN).is_live and here.seat(BEN).is_routed, WITHIN_S)
+        await here.routed.leases.renew_all()
+        await until(lambda: here.seat(BEN).is_live and here.seat(BEN).is_registered, WITHIN_S)
         await until(lambda: statuses(anna, BEN)[len(before) :][-1:] == ["away"], WITHIN_S)
         assert "offline" not in statuses(anna, BEN)[len(before) :]
 
     play_post(scene)
 
 
-def test_nobody_is_connected_and_offline(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_nobody_is_connected_and_offline(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         anna = await (await post.gateway()).live(ANNA)
         anna.say(id=5, presence={"status": "offline"})
         await until(lambda: any(frame.get("id") == 5 for frame in anna.frames), WITHIN_S)

@@ -7,32 +7,32 @@ from pathlib import Path
 
 import pytest
 from contract.gateway.test_order import large, small
-from fixtures.engines import Space
-from fixtures.lists import Lists
+from fixtures.engines import Namespace
+from fixtures.lists import ChatListEnv
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Post, posted
-from fixtures.stage import ANNA, BEN, CLEO, Stage, by
+from fixtures.post import WITHIN_S, GatewayEnv, gateway_env_on
+from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv, by
 from fixtures.tables import REGION, Tables
 
-from tidings.delivery.model import Mark, News, Row, Shown, Tick
+from tidings.delivery.model import ChatRow, DeliveryStatus, LastMessageRef, LogPosition, RowUpdate
 from tidings.delivery.rules import is_member
-from tidings.delivery.store import DynamoTruth, DynamoWatermarks
+from tidings.delivery.store import DynamoChatRowWriter, DynamoWatermarkStore
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.opening import open_client
-from tidings.platform.redis.options import Options
-from tidings.run.chat_lists import join_settling, join_watermarks
-from tidings.signs.whole import Whole
-from tidings.tables.control import connect
+from tidings.platform.redis.options import RedisOptions
+from tidings.run.chat_lists import build_epoch_reconciler, build_watermark_store
+from tidings.signs.whole import ReceiptSnapshotReader
+from tidings.tables.control import connect_control_plane
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, DELIVERY_STATE, MESSAGES
 from tidings.tables.items.chat import chat_key, user_key
 
 
 @asynccontextmanager
-async def at_post(tables: Tables, valkey: str, space: Space, home: Path) -> AsyncIterator[Post]:
-    options = replace(Options.from_url(valkey), key_prefix=space.key_prefix)
+async def at_post(tables: Tables, valkey: str, space: Namespace, home: Path) -> AsyncIterator[GatewayEnv]:
+    options = replace(RedisOptions.from_url(valkey), key_prefix=space.key_prefix)
     async with (
         open_client(tables.url, REGION, tables.prefix) as client,
-        posted(Stage(client, space.tenant, home / "tidings.key"), options) as post,
+        gateway_env_on(UseCaseEnv(client, space.tenant, home / "tidings.key"), options) as post,
     ):
         yield post
 
@@ -41,32 +41,36 @@ def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
     """The log was put back to an earlier moment than the rows."""
     for sequence in sequences:
         key = {"chat_id": {"S": chat_key(chat)}, "sequence": {"N": str(sequence)}}
-        connect(tables.url, REGION).delete_item(TableName=tables.prefix + MESSAGES.name, Key=key)
+        connect_control_plane(tables.url, REGION).delete_item(
+            TableName=tables.prefix + MESSAGES.name, Key=key
+        )
 
 
 def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
     """The rows were put back to an earlier moment than the log."""
     key = {"user_id": {"S": user_key(chat.tenant, user)}, "chat_id": {"S": chat_key(chat)}}
-    connect(tables.url, REGION).delete_item(TableName=tables.prefix + DELIVERY_STATE.name, Key=key)
+    connect_control_plane(tables.url, REGION).delete_item(
+        TableName=tables.prefix + DELIVERY_STATE.name, Key=key
+    )
 
 
 @contextmanager
 def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator[None]:
     """The membership afterwards is as it was before: it is restored together with the log."""
-    engine, name = connect(tables.url, REGION), tables.prefix + CHAT_MEMBERSHIPS.name
+    engine, name = connect_control_plane(tables.url, REGION), tables.prefix + CHAT_MEMBERSHIPS.name
     key = {"chat_id": {"S": chat_key(chat)}, "user_id": {"S": user_key(chat.tenant, user)}}
     before = engine.get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]
     yield
     engine.put_item(TableName=name, Item=before)
 
 
-async def believed(post: Post, chat: ChatKey, user: UserId) -> Row:
+async def believed(post: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow:
     """The row as it stands in the table, whatever its epoch."""
-    rows = join_watermarks(post.stage.client, post.stage.clock)
+    rows = build_watermark_store(post.stage.client, post.stage.clock)
     return (await rows.rows_now(chat, [user]))[user]
 
 
-async def restored(post: Post, chat: ChatKey) -> None:
+async def restored(post: GatewayEnv, chat: ChatKey) -> None:
     """As after `tidings restored`: a new epoch, new processes, an empty Redis."""
     post.stage.epoch += 1_000
     post.stage.open_process()
@@ -77,19 +81,19 @@ async def restored(post: Post, chat: ChatKey) -> None:
 
 @pytest.mark.parametrize("size", ["small", "large"])
 async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new(
-    size: str, tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    size: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as post:
         chat = await (small(post) if size == "small" else large(post))
         here = await post.gateway()
         said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._world.marking.read(chat, BEN, said[-1])
+        await here.routed._deps.marking.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[2:])
         await restored(post, chat)
         here = await post.gateway()
         ben = await here.live(BEN)
         assert ben.sequences(chat)[-1] == said[1], "what the log has, and no more"
-        rows = await here.routed._world.rows.rows(post.stage.tenant, BEN)
+        rows = await here.routed._deps.rows.rows(post.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.read is not None
         assert row.read.sequence == said[1], "nobody has read what nobody has written yet"
@@ -102,18 +106,18 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new
 
 
 async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
-    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """Nobody looked at it between the restore and the next message."""
     async with at_post(tables_local, valkey, space, tmp_path) as post:
         chat = await small(post)
         here = await post.gateway()
         said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._world.marking.read(chat, BEN, said[-1])
+        await here.routed._deps.marking.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[1:])
         await restored(post, chat)
         new = [await post.say(chat, ANNA, f"after {n}") for n in range(2)]
-        rows = await here.routed._world.rows.rows(post.stage.tenant, BEN)
+        rows = await here.routed._deps.rows.rows(post.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.known.head is not None
         assert row.known.head.sequence == new[-1] == said[2]
@@ -123,7 +127,7 @@ async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
 
 
 async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
-    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as post:
         chat = await small(post)
@@ -138,7 +142,7 @@ async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
 
 @pytest.mark.parametrize("was", ["in", "out"])
 async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
-    was: str, tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    was: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
     async with at_post(tables_local, valkey, space, tmp_path) as post:
@@ -165,10 +169,10 @@ async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
 
 @pytest.mark.parametrize("had_read", [2, 5])
 async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lost_nor_ignored(
-    had_read: int, tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    had_read: int, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as post:
-        chat, lists = await small(post), Lists(post.stage)
+        chat, lists = await small(post), ChatListEnv(post.stage)
         said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
         assert said == [2, 3, 4, 5]
         await lists.marking.read(chat, BEN, had_read)
@@ -178,18 +182,18 @@ async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lo
         new = (await post.stage.send(chat, ANNA, "after")).sequence
         assert new == 4
         assert await lists.marking.read(chat, BEN, new) == (new, 0)
-        await lists.marking.holds(chat, BEN, Mark(new, 3))
+        await lists.marking.is_delivered_known(chat, BEN, LogPosition(new, 3))
         await post.deliver()
         row = await lists.row(chat, BEN)
-        assert (row.read, row.delivered) == (Mark(new, 3), Mark(new, 3))
+        assert (row.read, row.delivered) == (LogPosition(new, 3), LogPosition(new, 3))
         assert row.known.epoch == post.stage.epoch
 
 
 async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
-    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as post:
-        stage, chat, lists = post.stage, await small(post), Lists(post.stage)
+        stage, chat, lists = post.stage, await small(post), ChatListEnv(post.stage)
         said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
         await lists.marking.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[2:])
@@ -197,33 +201,35 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         new = (await stage.send(chat, ANNA, "after")).sequence
         entry = await stage.reader.one(chat, new)
         assert entry is not None
-        only_read = join_settling(stage.client, lambda: stage.epoch, is_read_only=True)
-        traced = await DynamoWatermarks(stage.client, stage.clock, only_read).rows_and_times(chat, [BEN])
+        only_read = build_epoch_reconciler(stage.client, lambda: stage.epoch, is_read_only=True)
+        traced = await DynamoWatermarkStore(stage.client, stage.clock, only_read).rows_and_times(chat, [BEN])
         assert traced[BEN][0].read_up_to == said[1]
         assert (await believed(post, chat, BEN)).known.epoch == 0, "a trace writes nothing"
         (status,) = await lists.statuses.of(chat, ANNA, [entry])
-        assert (status.tick, status.read_by, status.delivered_to) == (Tick.SENT, (), ())
-        whole = Whole(stage.rows, join_watermarks(stage.client, stage.clock, lambda: stage.epoch))
+        assert (status.status, status.read_by, status.delivered_to) == (DeliveryStatus.SENT, (), ())
+        whole = ReceiptSnapshotReader(
+            stage.rows, build_watermark_store(stage.client, stage.clock, lambda: stage.epoch)
+        )
         got = {each.user: each.read for each in (await whole.of(chat)).members}
         assert got[BEN] == said[1]
 
 
 async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of_another_epoch(
-    tables_local: Tables, valkey: str, space: Space, tmp_path: Path
+    tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""
     async with at_post(tables_local, valkey, space, tmp_path) as post:
-        stage, chat, lists = post.stage, await small(post), Lists(post.stage)
+        stage, chat, lists = post.stage, await small(post), ChatListEnv(post.stage)
         said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
         lose_entries(tables_local, chat, *said[2:])
         await restored(post, chat)
         new = (await stage.send(chat, ANNA, "a secret")).sequence
         assert new == said[2]
         (committed,) = lists.committed()
-        truth = DynamoTruth(stage.client, join_settling(stage.client, lambda: stage.epoch))
-        redacted = Shown(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
-        await truth.mend_row(chat, BEN, News(shown=redacted))
+        truth = DynamoChatRowWriter(stage.client, build_epoch_reconciler(stage.client, lambda: stage.epoch))
+        redacted = LastMessageRef(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
+        await truth.repair_row(chat, BEN, RowUpdate(shown=redacted))
         await lists.hand(chat, [committed])
         row = await believed(post, chat, BEN)
         assert row.known.epoch == stage.epoch
-        assert (row.known.head, row.known.shown) == (Mark(new, 3), redacted)
+        assert (row.known.head, row.known.shown) == (LogPosition(new, 3), redacted)

@@ -5,38 +5,38 @@ from typing import Any
 
 from contract.gateway.test_order import large
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, PlayPost, Post, Screen
+from fixtures.post import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
 from fixtures.stage import ANNA, BEN, CLEO, by
 
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.signs.whole import State
+from tidings.signs.whole import ReceiptSnapshot
 
 CROWD = [UserId(f"member-{n}") for n in range(40)]
 
 
-async def direct(post: Post) -> ChatKey:
+async def direct(post: GatewayEnv) -> ChatKey:
     chat = await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
     await post.deliver()
     return chat
 
 
-async def looks(screen: Screen, *chats: ChatKey) -> None:
+async def looks(screen: ScreenDevice, *chats: ChatKey) -> None:
     """Subscribed, and given the whole state of each."""
     before = [len(alls(screen, chat)) for chat in chats]
     screen.say(subscribe={"chats": [chat.chat for chat in chats]})
     await until(lambda: all(len(alls(screen, c)) > n for c, n in zip(chats, before, strict=True)), WITHIN_S)
 
 
-def alls(screen: Screen, chat: ChatKey) -> list[dict[str, Any]]:
+def alls(screen: ScreenDevice, chat: ChatKey) -> list[dict[str, Any]]:
     return [r for r in screen.pushed("receipts") if r["chat"] == chat.chat and r.get("is_all")]
 
 
-async def knows(screen: Screen, chat: ChatKey, user: UserId, part: str, sequence: int) -> None:
+async def knows(screen: ScreenDevice, chat: ChatKey, user: UserId, part: str, sequence: int) -> None:
     await until(lambda: screen.got(chat).get(user, {}).get(part, 0) >= sequence, WITHIN_S)
 
 
-def test_ticks_move_from_sent_to_read_across_gateways(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_ticks_move_from_sent_to_read_across_gateways(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
         one, two = await post.gateway(ack_within_s=0.02), await post.gateway(ack_within_s=0.02)
         anna, ben = await one.live(ANNA), await two.live(BEN)
@@ -53,8 +53,8 @@ def test_ticks_move_from_sent_to_read_across_gateways(play_post: PlayPost) -> No
     play_post(scene)
 
 
-def test_a_whole_state_names_the_members_and_since_when(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_whole_state_names_the_members_and_since_when(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, CLEO)
         await post.stage.manage.remove(chat, by(ANNA), CLEO)
         sent = await post.say(chat, BEN)
@@ -71,8 +71,8 @@ def test_a_whole_state_names_the_members_and_since_when(play_post: PlayPost) -> 
     play_post(scene)
 
 
-def test_many_acks_of_a_group_are_one_frame_in_a_window(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_many_acks_of_a_group_are_one_frame_in_a_window(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(*CROWD)
         await post.deliver()
         here = await post.gateway(ack_within_s=0.02)
@@ -90,8 +90,8 @@ def test_many_acks_of_a_group_are_one_frame_in_a_window(play_post: PlayPost) -> 
     play_post(scene)
 
 
-def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         for chat in (await direct(post), await large(post)):
             one, two = await post.gateway(), await post.gateway()
             phone, laptop = await one.live(BEN, f"phone-{chat.chat}"), await two.live(BEN, f"l-{chat.chat}")
@@ -103,8 +103,8 @@ def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(play_p
     play_post(scene)
 
 
-def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
         here = await post.gateway()
         sent = await post.say(chat, ANNA)
@@ -117,14 +117,14 @@ def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(play_post: 
     play_post(scene)
 
 
-def test_nobody_is_told_of_members_of_a_large_chat(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_nobody_is_told_of_members_of_a_large_chat(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat, beside = await large(post), await direct(post)
         here = await post.gateway(ack_within_s=0.02)
         anna, ben = await here.live(ANNA), await here.live(BEN)
         anna.say(subscribe={"chats": [chat.chat]})
         await looks(anna, beside)
-        assert here.routed.signs.chats.channels.get(chat) is None, "a channel that nobody speaks on"
+        assert here.routed.ephemeral.chats.channels.get(chat) is None, "a channel that nobody speaks on"
         sent = await post.say(chat, ANNA)
         ben.say(typing={"chat": chat.chat})
         ben.say(id=9, read={"chat": chat.chat, "sequence": sent})
@@ -137,8 +137,8 @@ def test_nobody_is_told_of_members_of_a_large_chat(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, CLEO)
         await post.deliver()
         here = await post.gateway(ack_within_s=0.02)
@@ -147,7 +147,7 @@ def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(play_post: PlayP
         await looks(cleo, chat)
         await post.stage.manage.remove(chat, by(ANNA), CLEO)
         await post.deliver()
-        await until(lambda: not here.routed.signs.chats.is_open(here.seat(CLEO), chat.chat), WITHIN_S)
+        await until(lambda: not here.routed.ephemeral.chats.is_open(here.seat(CLEO), chat.chat), WITHIN_S)
         known, whole = cleo.got(chat), len(alls(cleo, chat))
         ben.say(read={"chat": chat.chat, "sequence": 1})
         await knows(anna, chat, BEN, "read", 1)
@@ -160,8 +160,8 @@ def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(play_post: PlayP
     play_post(scene)
 
 
-def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat, group = await direct(post), await post.stage.group(BEN)
         await post.deliver()
         here = await post.gateway(ack_within_s=0.02)
@@ -169,7 +169,7 @@ def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(play_po
         await looks(anna, chat, group)
         await post.stage.manage.block(post.stage.tenant, by(BEN), ANNA)
         await post.deliver()
-        await until(lambda: not here.routed.signs.chats.is_open(here.seat(ANNA), chat.chat), WITHIN_S)
+        await until(lambda: not here.routed.ephemeral.chats.is_open(here.seat(ANNA), chat.chat), WITHIN_S)
         known, whole = anna.got(chat), len(alls(anna, chat))
         ben.say(typing={"chat": chat.chat})
         ben.say(read={"chat": chat.chat, "sequence": 1})
@@ -187,8 +187,8 @@ def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(play_po
     play_post(scene)
 
 
-def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat, his = await direct(post), await post.stage.group(CLEO)
         await post.deliver()
         here = await post.gateway(ack_within_s=0.02)
@@ -207,8 +207,8 @@ def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(play_post: 
     play_post(scene)
 
 
-def test_typing_comes_to_those_who_look_and_ends_with_the_device(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_typing_comes_to_those_who_look_and_ends_with_the_device(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, CLEO)
         await post.deliver()
         one, two = await post.gateway(), await post.gateway()
@@ -229,8 +229,8 @@ def test_typing_comes_to_those_who_look_and_ends_with_the_device(play_post: Play
     play_post(scene)
 
 
-def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_channel(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_channel(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
         here = await post.gateway()
         anna, laptop, ben = await here.live(ANNA), await here.live(ANNA, "laptop"), await here.live(BEN)
@@ -241,15 +241,15 @@ def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_channel(pl
         ben.say(typing={"chat": chat.chat})
         await until(lambda: laptop.pushed("typing") != [], WITHIN_S)
         assert anna.pushed("typing") == []
-        assert len(here.routed.signs.chats.channels) == 1
+        assert len(here.routed.ephemeral.chats.channels) == 1
         laptop.hang_up()
-        assert len(here.routed.signs.chats.channels) == 0
+        assert len(here.routed.ephemeral.chats.channels) == 0
 
     play_post(scene)
 
 
-def test_a_device_looks_at_so_much_and_no_more(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_device_looks_at_so_much_and_no_more(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         here = await post.gateway()
         anna = await here.live(ANNA)
         for part in range(5):
@@ -264,13 +264,15 @@ def test_a_device_looks_at_so_much_and_no_more(play_post: PlayPost) -> None:
     play_post(scene)
 
 
-def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(
+    play_post: RunGateways,
+) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
         one, two = await post.gateway(), await post.gateway()
         anna, ben = await one.live(ANNA), await two.live(BEN)
         await looks(anna, chat)
-        channel = one.routed.signs.chats.channels.get(chat)
+        channel = one.routed.ephemeral.chats.channels.get(chat)
         assert channel is not None
         subscription: Any = channel.listening
         subscription._sink, kept = (lambda _: None), subscription._sink
@@ -293,25 +295,25 @@ class Slow:
         self._real = real
         self.read, self.go = asyncio.Event(), asyncio.Event()
 
-    async def of(self, chat: ChatKey) -> State:
-        state: State = await self._real.of(chat)
+    async def of(self, chat: ChatKey) -> ReceiptSnapshot:
+        state: ReceiptSnapshot = await self._real.of(chat)
         self.read.set()
         await self.go.wait()
         return state
 
 
-def test_what_is_told_while_the_state_is_read_is_in_it(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_what_is_told_while_the_state_is_read_is_in_it(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
         one, two = await post.gateway(), await post.gateway()
         anna, ben = await one.live(ANNA), await two.live(BEN)
-        slow = one.routed.signs.chats._whole = Slow(one.routed.signs.chats._whole)
+        slow = one.routed.ephemeral.chats._whole = Slow(one.routed.ephemeral.chats._whole)
         anna.say(subscribe={"chats": [chat.chat]})
         await asyncio.wait_for(slow.read.wait(), WITHIN_S)
-        channel = one.routed.signs.chats.channels.get(chat)
+        channel = one.routed.ephemeral.chats.channels.get(chat)
         assert channel is not None
         ben.say(read={"chat": chat.chat, "sequence": 1})
-        await until(lambda: channel.heard, WITHIN_S)
+        await until(lambda: channel.received, WITHIN_S)
         slow.go.set()
         await until(lambda: alls(anna, chat), WITHIN_S)
         assert {got["user"]: got.get("read") for got in alls(anna, chat)[0]["members"]}[BEN] == 1

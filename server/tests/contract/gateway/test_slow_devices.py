@@ -6,43 +6,45 @@ from typing import Any
 import pytest
 from contract.gateway.test_order import small
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, Here, PlayPost, Post, Screen
+from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
 from fixtures.stage import ANNA, BEN
 
 from tidings.gateway import pace
 from tidings.gateway.resume.parts import ResumeOptions
-from tidings.gateway.seat import Seat
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings.wire.close_codes import CloseCode
 
 STUCK = 10**6
-ONE_READS = ResumeOptions(at_once=1, again_at_once=1)
+ONE_READS = ResumeOptions(at_once=1, max_concurrent_resumes=1)
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stuck device is not closed in the time of a test, unless the test wants it."""
-    monkeypatch.setattr(pace, "STALLED_S", 60.0)
+    monkeypatch.setattr(pace, "GRACE_S", 60.0)
 
 
-def stuck(here: Here, user: UserId, device: str = "phone") -> Screen:
+def stuck(here: InProcessGateway, user: UserId, device: str = "phone") -> ScreenDevice:
     """A device that connects, wants everything, and takes nothing."""
     screen = here.open(user, device, epoch=0, positions={})
     screen.buffered_bytes = STUCK
     return screen
 
 
-async def waits(screen: Screen, here: Here, user: UserId, device: str = "phone") -> Seat:
+async def waits(
+    screen: ScreenDevice, here: InProcessGateway, user: UserId, device: str = "phone"
+) -> ConnectedDevice:
     """Wait until the gateway waits for the device."""
     await until(lambda: here.hub_has(user, device), WITHIN_S)
     seat = here.seat(user, device)
-    await until(lambda: seat.pace is not None and not screen.is_resumed, WITHIN_S)
+    await until(lambda: seat.slow_consumer_guard is not None and not screen.is_resumed, WITHIN_S)
     return seat
 
 
-def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway(resume=ONE_READS)
         slow = stuck(here, BEN)
@@ -55,35 +57,35 @@ def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(play_post: Pla
     play_post(scene)
 
 
-def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway(resume=ONE_READS)
         slow, quick = await here.live(BEN), await here.live(ANNA, epoch=0, positions={chat.chat: 100})
         seats = [here.seat(BEN), here.seat(ANNA)]
         slow.buffered_bytes = STUCK
-        seats[0].places.clear()
-        resumed = here.routed.counts.resumed_again
+        seats[0].positions.clear()
+        resumed = here.routed.counts.resume_retries
         for seat in seats:
-            here.routed.resuming.again(seat)
-        await until(lambda: here.routed.counts.resumed_again == resumed + 1, WITHIN_S)
+            here.routed.resuming.resume_again(seat)
+        await until(lambda: here.routed.counts.resume_retries == resumed + 1, WITHIN_S)
         assert (seats[0].is_live, seats[1].is_live) == (False, True)
         assert (slow.closed, quick.closed) == (None, None)
 
     play_post(scene)
 
 
-def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway(resume=ONE_READS)
         await here.live(BEN)
         await here.live(ANNA)
         resuming, order = here.routed.resuming, list[UserId]()
         resuming._rows = throttled(resuming._rows, BEN, order)  # type: ignore[method-assign,assignment]
-        resuming.again(here.seat(BEN))
+        resuming.resume_again(here.seat(BEN))
         await until(lambda: order == [BEN], WITHIN_S)
-        resuming.again(here.seat(ANNA))
+        resuming.resume_again(here.seat(ANNA))
         await until(lambda: ANNA in order, WITHIN_S)
         assert order.count(BEN) < 4, "the device whose reads fail was tried to the end first"
 
@@ -91,9 +93,9 @@ def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(play_p
 
 
 def throttled(
-    honest: Callable[[Seat], Awaitable[Any]], user: UserId, order: list[UserId]
-) -> Callable[[Seat], Awaitable[Any]]:
-    async def rows(seat: Seat) -> Any:
+    honest: Callable[[ConnectedDevice], Awaitable[Any]], user: UserId, order: list[UserId]
+) -> Callable[[ConnectedDevice], Awaitable[Any]]:
+    async def rows(seat: ConnectedDevice) -> Any:
         order.append(seat.user)
         if seat.user == user:
             raise TidingsError(Code.OVERLOADED, "throttled")
@@ -102,15 +104,15 @@ def throttled(
     return rows
 
 
-def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway(resume=ResumeOptions(per_user=2))
         slow = [stuck(here, BEN, f"phone-{n}") for n in range(3)]
         seats = [await waits(slow[n], here, BEN, f"phone-{n}") for n in range(2)]
         await here.live(ANNA)
         third = here.seat(BEN, "phone-2")
-        assert third.pace is None, "the third device of the user was begun"
+        assert third.slow_consumer_guard is None, "the third device of the user was begun"
         slow[0].buffered_bytes = slow[2].buffered_bytes = 0
         await until(lambda: slow[2].is_resumed, WITHIN_S)
         assert not seats[1].is_live
@@ -118,8 +120,8 @@ def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(play
     play_post(scene)
 
 
-def test_the_resume_of_a_live_device_ends_in_time_too(play_post: PlayPost) -> None:
-    async def scene(post: Post) -> None:
+def test_the_resume_of_a_live_device_ends_in_time_too(play_post: RunGateways) -> None:
+    async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
         here = await post.gateway(resume=ResumeOptions(within_s=1.0))
         ben = await here.live(BEN)
@@ -131,11 +133,11 @@ def test_the_resume_of_a_live_device_ends_in_time_too(play_post: PlayPost) -> No
 
 
 def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
-    play_post: PlayPost, monkeypatch: pytest.MonkeyPatch
+    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "STALLED_S", 0.3)
+    monkeypatch.setattr(pace, "GRACE_S", 0.3)
 
-    class Trickle(Screen):
+    class Trickle(ScreenDevice):
         @property
         def buffered_bytes(self) -> int:
             self._left -= 10
@@ -145,7 +147,7 @@ def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
         def buffered_bytes(self, size: int) -> None:
             self._left = size
 
-    async def scene(post: Post) -> None:
+    async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway()
         monkeypatch.setattr("fixtures.post.Screen", Trickle)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import trustme
 from contract.gateway.hosting import hosted
-from contract.gateway.raw_client import TEXT, Got, RawClient, close_frame, request, text
+from contract.gateway.raw_client import TEXT, RawClient, ReceivedFrame, close_frame, request, text
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import LibraryName
+from tidings.gateway.socket.choose import BackendName
 from tidings.gateway.socket.options import ListenOptions
 
 BOUND_BYTES = 100_000
@@ -38,12 +38,12 @@ def trust(authority: trustme.CA) -> ssl.SSLContext:
 
 
 async def test_messages_of_any_size_pass_and_a_close_is_answered(
-    name: LibraryName, options: ListenOptions, trust: ssl.SSLContext
+    name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, options) as host, await RawClient.open(host.port, tls=trust) as client:
         for size in (1, 126, 8_192, 8_193, 65_536):
             client.send(text(b"x" * size))
-            assert await client.frame() == Got(TEXT, b"x" * size)
+            assert await client.frame() == ReceivedFrame(TEXT, b"x" * size)
         client.send(close_frame(1000))
         assert await client.close_code() == 1000
         assert await client.ended()
@@ -51,7 +51,7 @@ async def test_messages_of_any_size_pass_and_a_close_is_answered(
 
 
 async def test_a_refusal_is_read_whole(
-    name: LibraryName, options: ListenOptions, trust: ssl.SSLContext
+    name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, options) as host, await RawClient.connect(host.port, trust) as client:
         assert (await client.ask(request(path="/other"))).status == 404
@@ -59,7 +59,7 @@ async def test_a_refusal_is_read_whole(
 
 
 async def test_a_reader_that_never_reads_is_closed_at_the_bound(
-    name: LibraryName, options: ListenOptions, trust: ssl.SSLContext
+    name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, options) as host:
         client = await RawClient.connect(host.port, trust, receive_buffer_bytes=4_096)
@@ -78,7 +78,7 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound(
 
 
 async def test_many_messages_to_a_slow_reader_arrive_unharmed(
-    name: LibraryName, options: ListenOptions, trust: ssl.SSLContext
+    name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     sizes = [70_000, 10, 9_000, 1, 8_193, 200_000, 3]
     async with hosted(name, replace(options, send_bound_bytes=4_000_000)) as host:
@@ -93,7 +93,7 @@ async def test_many_messages_to_a_slow_reader_arrive_unharmed(
 
 @pytest.mark.parametrize("raw", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello"])
 async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
-    name: LibraryName, options: ListenOptions, raw: bytes, trust: ssl.SSLContext
+    name: BackendName, options: ListenOptions, raw: bytes, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, replace(options, handshake_s=0.5)) as host:
         async with await RawClient.connect(host.port) as client:
@@ -102,11 +102,11 @@ async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
             assert not host.listener._doors
         async with await RawClient.open(host.port, tls=trust) as client:
             client.send(text("well"))
-            assert await client.frame() == Got(TEXT, b"well")
+            assert await client.frame() == ReceivedFrame(TEXT, b"well")
 
 
 async def test_a_reset_during_the_tls_handshake_harms_nobody(
-    name: LibraryName, options: ListenOptions
+    name: BackendName, options: ListenOptions
 ) -> None:
     async with hosted(name, options) as host:
         client = await RawClient.connect(host.port)

@@ -7,31 +7,31 @@ from dataclasses import replace
 from typing import override
 
 import pytest
-from fixtures.relay_scene import HeldClock
+from fixtures.relay_scene import ManualClock
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
-from tidings.platform.lifecycle.run import Host
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 from tidings.platform.telemetry import tracing
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import TracingOptions
-from tidings.run.held import Held
+from tidings.run.held import ManagedResource
 from tidings.run.installation import watch
 from tidings.run.installation.restore import Restore
-from tidings.run.installation.row import Installation, Phase, Row
-from tidings.run.installation.watch import TRUSTED_S, WatchedEpoch
+from tidings.run.installation.row import Installation, InstallationStore, RestorePhase
+from tidings.run.installation.watch import TRUSTED_S, EpochWatch
 from tidings.tables import diff
-from tidings.tables.control import ControlPlane, connect
+from tidings.tables.control import TableControlPlane, connect_control_plane
 from tidings.tables.declaration import TENANTS
 
 _DEADLINE_S = 60
 
 
-class WholeClock(HeldClock):
+class WholeClock(ManualClock):
     """Both of its times are moved at once."""
 
     @override
@@ -42,19 +42,19 @@ class WholeClock(HeldClock):
 class Scene:
     """Processes on one installation, whose clock stands still until it is moved."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DynamoClient) -> None:
         self.client, self.clock = client, WholeClock()
-        self.row = Row(client, self.clock)
+        self.row = InstallationStore(client, self.clock)
         self.left = asyncio.Event()
-        self._tasks = Tasks(lambda *_: None)
+        self._tasks = TaskSupervisor(lambda *_: None)
 
-    async def process(self) -> WatchedEpoch:
-        identity = Identity.new("api")
-        spans = tracing.configure(identity, TracingOptions())
-        host = Host(identity, self.clock, Metrics(), spans, self._tasks)
-        held = Held("dynamo", lambda: nullcontext(self.client))
+    async def process(self) -> EpochWatch:
+        identity = ProcessIdentity.new("api")
+        spans = tracing.configure_tracing(identity, TracingOptions())
+        host = ProcessContext(identity, self.clock, Metrics(), spans, self._tasks)
+        held = ManagedResource("dynamo", lambda: nullcontext(self.client))
         await held.start()
-        made = WatchedEpoch(held, host, lambda _: self.left.set())
+        made = EpochWatch(held, host, lambda _: self.left.set())
         await made.start()
         return made
 
@@ -77,7 +77,7 @@ async def opened(tables: Tables) -> AsyncIterator[Scene]:
 
 def _forget(tables: Tables) -> None:
     key = {"tenant": {"S": "_system"}, "item": {"S": "installation"}}
-    connect(tables.url, REGION).delete_item(TableName=tables.prefix + TENANTS.name, Key=key)
+    connect_control_plane(tables.url, REGION).delete_item(TableName=tables.prefix + TENANTS.name, Key=key)
 
 
 async def test_the_first_process_begins_with_epoch_0_and_notes_which_table_the_log_is(tables: Tables) -> None:
@@ -99,7 +99,7 @@ async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Ta
 
 
 async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(watch, "CHECK_EVERY_S", 0.05)
     async with opened(tables) as scene:
         await scene.process()
         before = await scene.row.read()
@@ -111,7 +111,7 @@ async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch
 
 async def test_nobody_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
     async with opened(tables) as scene:
-        assert await scene.row.change(None, Installation(7, Phase.CLOSED))
+        assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED))
         await _is_refused(scene)
 
 
@@ -124,13 +124,13 @@ async def test_nobody_starts_on_a_copy_that_was_not_spoken_for(tables: Tables) -
 async def _is_refused(scene: Scene) -> None:
     with pytest.raises(TidingsError) as refused:
         await scene.process()
-    assert refused.value.code is Code.EPOCH_OVER
+    assert refused.value.code is Code.EPOCH_STALE
     assert "tidings restored" in refused.value.hint
 
 
 async def test_of_two_who_finish_a_restore_at_once_one_is_told(tables: Tables) -> None:
     async with opened(tables) as scene:
-        closed = Installation(7, Phase.CLOSED)
+        closed = Installation(7, RestorePhase.CLOSED)
         assert await scene.row.change(None, closed)
         assert await scene.row.change(closed, replace(closed, epoch=8))
         assert not await scene.row.change(closed, replace(closed, epoch=9))
@@ -150,12 +150,14 @@ def finish(tables: Tables) -> Callable[[Scene, str], "asyncio.Future[Installatio
         unused: object = None
         made = Quiet(
             row=scene.row,
-            tables=ControlPlane(connect(tables.url, REGION), tables.prefix, frozenset(diff.Aspect)),
+            tables=TableControlPlane(
+                connect_control_plane(tables.url, REGION), tables.prefix, frozenset(diff.TableAspect)
+            ),
             topics=unused,  # type: ignore[arg-type]
             redis=unused,  # type: ignore[arg-type]
             clock=scene.clock,
             is_on_demand=True,
-            tell=lambda _: None,
+            report=lambda _: None,
         )
         return asyncio.ensure_future(made.finish(moment, wait_s=0))
 
@@ -172,7 +174,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
         await scene.process()
         copy = await scene.row.read()
         first = await finish(scene, "2026-11-15T09:30:00+00:00")
-        assert first.phase is Phase.OPEN
+        assert first.phase is RestorePhase.OPEN
         assert first.epoch > 0
         assert await finish(scene, "2026-11-15T09:30:00+00:00") == first
         scene.clock.at += 60
@@ -189,7 +191,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
 async def test_a_restore_that_was_interrupted_is_done_anew(tables: Tables, finish: Finish) -> None:
     async with opened(tables) as scene:
         moment = "2026-11-15T09:30:00+00:00"
-        assert await scene.row.change(None, Installation(7, Phase.CLOSED, moment))
+        assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED, moment))
         done = await finish(scene, moment)
-        assert done.phase is Phase.OPEN
+        assert done.phase is RestorePhase.OPEN
         assert (await scene.process())() == done.epoch > 7

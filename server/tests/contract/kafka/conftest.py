@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
-from tidings.platform.kafka.connection import Connection
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
+from tidings.platform.kafka.connection import KafkaConfig
 
 KAFKA = frozenset({Engine.KAFKA})
 # A member that died or froze is given up soon, so that tests need not wait.
@@ -18,55 +18,55 @@ SHORT_SESSION = {
 
 
 @pytest.fixture
-def connection(kafka: str, space: Space) -> Connection:
-    return Connection(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+def connection(kafka: str, space: Namespace) -> KafkaConfig:
+    return KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
 
 
 @pytest.fixture(scope="session")
-def _lone(fleets: Callable[[Wish], Fleet]) -> Iterator[Fleet]:
-    fleet = fleets(Wish(engines=KAFKA, kafka_extra=SHORT_SESSION))
+def _lone(fleets: Callable[[StartRequest], LocalCluster]) -> Iterator[LocalCluster]:
+    fleet = fleets(StartRequest(engines=KAFKA, kafka_extra=SHORT_SESSION))
     yield fleet
     kill_all(fleet)
 
 
 @pytest.fixture
-def lone(_lone: Fleet) -> Fleet:
+def lone(_lone: LocalCluster) -> LocalCluster:
     """One broker of which a test may do anything; it is up again at the start of each test."""
-    _lone.thaw("kafka-1")
+    _lone.resume("kafka-1")
     if not _lone.find("kafka-1").is_alive:
         _lone.restart("kafka-1")
     return _lone
 
 
 @pytest.fixture
-def at_lone(lone: Fleet, space: Space) -> Connection:
-    return Connection(bootstrap_servers=lone.find("kafka-1").node.address, topic_prefix=space.topic_prefix)
+def at_lone(lone: LocalCluster, space: Namespace) -> KafkaConfig:
+    return KafkaConfig(bootstrap_servers=lone.find("kafka-1").node.address, topic_prefix=space.topic_prefix)
 
 
 @pytest.fixture(scope="session")
-def _trio(fleets: Callable[[Wish], Fleet]) -> Iterator[Fleet]:
-    fleet = fleets(Wish(engines=KAFKA, kafka_brokers=3, kafka_extra=SHORT_SESSION))
+def _trio(fleets: Callable[[StartRequest], LocalCluster]) -> Iterator[LocalCluster]:
+    fleet = fleets(StartRequest(engines=KAFKA, kafka_brokers=3, kafka_extra=SHORT_SESSION))
     yield fleet
     kill_all(fleet)
 
 
 @pytest.fixture
-def trio(_trio: Fleet) -> Fleet:
+def trio(_trio: LocalCluster) -> LocalCluster:
     """Three brokers, all up at the start of each test."""
     for running in _trio.status():
-        _trio.thaw(running.node.name)
+        _trio.resume(running.node.name)
         if not running.is_alive:
             _trio.restart(running.node.name)
     return _trio
 
 
 @pytest.fixture
-def at_trio(trio: Fleet, space: Space) -> Connection:
+def at_trio(trio: LocalCluster, space: Namespace) -> KafkaConfig:
     servers = ",".join(running.node.address for running in trio.status())
-    return Connection(bootstrap_servers=servers, topic_prefix=space.topic_prefix)
+    return KafkaConfig(bootstrap_servers=servers, topic_prefix=space.topic_prefix)
 
 
-def kill_all(fleet: Fleet) -> None:
+def kill_all(fleet: LocalCluster) -> None:
     """Nobody needs their orderly shutdown, which takes seconds when peers are gone."""
     for running in fleet.status():
         fleet.kill(running.node.name)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from contract.kafka.harness import QUICK, Worker
 
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.lane import LaneTuning
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.lane import PartitionWorkerOptions
 from tidings.platform.kafka.records import Batch
 
 BATCH = 20
@@ -30,8 +30,8 @@ async def main(servers: str, prefix: str, path: Path) -> None:
             sys.stdout.flush()
             await asyncio.Event().wait()
 
-    connection = Connection(bootstrap_servers=servers, topic_prefix=prefix)
-    tuning = replace(QUICK, lane=LaneTuning(max_batch_records=BATCH))
+    connection = KafkaConfig(bootstrap_servers=servers, topic_prefix=prefix)
+    tuning = replace(QUICK, worker=PartitionWorkerOptions(max_batch_records=BATCH))
     async with Worker(connection, tuning=tuning, before=write).running():
         await asyncio.Event().wait()
 

@@ -13,20 +13,22 @@ from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.consumer import Consumer, ConsumerTuning
-from tidings.platform.kafka.dead_letters import Bury
-from tidings.platform.kafka.errors import RefusedError, RejectedError, UnknownOutcomeError
-from tidings.platform.kafka.lane import LaneTuning, Work
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
+from tidings.platform.kafka.dead_letters import DeadLetterPublisher
+from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, UnknownOutcomeError
+from tidings.platform.kafka.lane import PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.reader import ReaderTuning
-from tidings.platform.kafka.records import Batch, Decode, Record
+from tidings.platform.kafka.records import Batch, Record, RecordDecoder
 
 GROUP = "workers"
 TOPIC = "messages"
 
 QUICK = ConsumerTuning(
-    lane=LaneTuning(max_batch_records=50, max_queued_records=100, first_retry_s=0.02, max_retry_s=0.1),
+    worker=PartitionWorkerOptions(
+        max_batch_records=50, max_queued_records=100, first_retry_s=0.02, max_retry_s=0.1
+    ),
     reader=ReaderTuning(lot_records=100, commit_every_s=0.02, drain_s=2),
     survey_every_s=0.2,
 )
@@ -54,14 +56,14 @@ async def meanwhile[**P](fault: Callable[P, object], *args: P.args, **kwargs: P.
     await asyncio.get_running_loop().run_in_executor(_FAULTS, partial(fault, *args, **kwargs))
 
 
-def make_topic(connection: Connection, name: str = TOPIC, partitions: int = 1, replicas: int = 1) -> None:
+def make_topic(connection: KafkaConfig, name: str = TOPIC, partitions: int = 1, replicas: int = 1) -> None:
     config = {"min.insync.replicas": "2"} if replicas > 1 else {}
     topic = NewTopic(connection.topic(name), partitions, replicas, config=config)
     with AdminClient(connection.admin_config()) as admin:
         admin.create_topics([topic], operation_timeout=60, request_timeout=60)[topic.topic].result(70)
 
 
-def read_log(connection: Connection, name: str = TOPIC) -> dict[int, list[bytes]]:
+def read_log(connection: KafkaConfig, name: str = TOPIC) -> dict[int, list[bytes]]:
     """Every value in the log, by partition, in order."""
     raw = RawConsumer({**connection.admin_config(), "group.id": "looker", "enable.partition.eof": True})
     topic = connection.topic(name)
@@ -79,7 +81,7 @@ def read_log(connection: Connection, name: str = TOPIC) -> dict[int, list[bytes]
     return log
 
 
-def committed(connection: Connection, partition: int = 0, name: str = TOPIC) -> int | None:
+def committed(connection: KafkaConfig, partition: int = 0, name: str = TOPIC) -> int | None:
     """What the broker holds for the group."""
     raw = RawConsumer({**connection.admin_config(), "group.id": connection.group(GROUP)})
     offset = raw.committed([TopicPartition(connection.topic(name), partition)], timeout=10)[0].offset
@@ -100,7 +102,7 @@ class Outcomes:
             await answer
         except UnknownOutcomeError:
             self.unknown.append(value)
-        except (RefusedError, RejectedError):
+        except (NotAcceptedError, RejectedError):
             self.refused.append(value)
         else:
             self.acknowledged.append(value)
@@ -118,7 +120,7 @@ class Outcomes:
 class Traffic:
     """Sends numbered values over a few keys until told to stop; keeps at most `width` without an answer."""
 
-    publisher: Publisher
+    publisher: KafkaPublisher
     width: int = 200
     outcomes: Outcomes = field(default_factory=Outcomes)
     sent: int = 0
@@ -147,17 +149,17 @@ class Traffic:
 
 
 @contextlib.asynccontextmanager
-async def publishing(connection: Connection, **tuning: Any) -> AsyncIterator[Publisher]:
+async def publishing(connection: KafkaConfig, **tuning: Any) -> AsyncIterator[KafkaPublisher]:
     from tidings.platform.kafka.publisher import PublisherTuning  # noqa: PLC0415 - beside its one use
 
-    publisher = Publisher(connection, PublisherTuning(**tuning))
+    publisher = KafkaPublisher(connection, PublisherTuning(**tuning))
     try:
         yield publisher
     finally:
         await publisher.close(10)
 
 
-async def fill(connection: Connection, count: int, partitions: int = 1, name: str = TOPIC) -> None:
+async def fill(connection: KafkaConfig, count: int, partitions: int = 1, name: str = TOPIC) -> None:
     """`count` numbered values in each partition."""
     by_partition = key_per_partition(partitions)
     async with publishing(connection) as publisher:
@@ -199,10 +201,10 @@ def as_number(record: Record) -> int:
 class Worker:
     """A consumer whose effects are noted: per partition, the offsets in the order of their effect."""
 
-    connection: Connection
+    connection: KafkaConfig
     tuning: ConsumerTuning = QUICK
-    bury: Bury = never_bury
-    decode: Decode[int] = as_number
+    bury: DeadLetterPublisher = never_bury
+    decode: RecordDecoder[int] = as_number
     before: Callable[[Batch[int]], Awaitable[None]] | None = None
     """Called before a batch's effect; may wait, or raise."""
     effects: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -210,8 +212,8 @@ class Worker:
     topics: tuple[str, ...] = (TOPIC,)
 
     def __post_init__(self) -> None:
-        work = Work(self.decode, self._handle, self.bury)
-        self.consumer = Consumer(
+        work = RecordHandlers(self.decode, self._handle, self.bury)
+        self.consumer = KafkaConsumer(
             self.connection, work, group=GROUP, topics=list(self.topics), tuning=self.tuning
         )
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from contract.kafka.harness import QUICK, Worker
 
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.lane import LaneTuning
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.lane import PartitionWorkerOptions
 from tidings.platform.kafka.records import Batch
 
 BATCH = 8
 
 
-async def main(connection: Connection, path: Path, stalls_from: int) -> None:
+async def main(connection: KafkaConfig, path: Path, stalls_from: int) -> None:
     effects = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     async def write(batch: Batch[int]) -> None:
@@ -28,11 +28,11 @@ async def main(connection: Connection, path: Path, stalls_from: int) -> None:
         if last >= stalls_from:
             await asyncio.Event().wait()
 
-    tuning = replace(QUICK, lane=LaneTuning(max_batch_records=BATCH))
+    tuning = replace(QUICK, worker=PartitionWorkerOptions(max_batch_records=BATCH))
     async with Worker(connection, tuning=tuning, before=write).running():
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    at = Connection(bootstrap_servers=sys.argv[1], topic_prefix=sys.argv[2])
+    at = KafkaConfig(bootstrap_servers=sys.argv[1], topic_prefix=sys.argv[2])
     asyncio.run(main(at, Path(sys.argv[3]), int(sys.argv[4])))

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
-from tidings.kernel.fences import Reached
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatKey
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.publisher import KafkaPublisher
 
 PARTITIONS = 2
 STALLS_NEVER = 1_000_000
@@ -21,7 +21,7 @@ class Effect(NamedTuple):
     values: tuple[int, ...]
 
 
-class Member(Protocol):
+class GroupConsumer(Protocol):
     """A consumer in a process of its own."""
 
     def effects(self) -> list[Effect]:
@@ -39,16 +39,16 @@ class Member(Protocol):
     def thaw(self) -> None: ...
 
 
-class Site(Protocol):
+class ConsumerEnv(Protocol):
     """One topic of two partitions, and one group."""
 
-    def publishing(self) -> AbstractAsyncContextManager[Publisher]: ...
+    def publishing(self) -> AbstractAsyncContextManager[KafkaPublisher]: ...
 
     def keys(self) -> Mapping[int, bytes]:
         """One that goes to each of the partitions."""
         ...
 
-    def join(self, stalls_from: int = STALLS_NEVER) -> Member:
+    def join(self, stalls_from: int = STALLS_NEVER) -> GroupConsumer:
         """Another member. One that stalls has the effect of the batch with that offset, and never ends it."""
         ...
 
@@ -56,7 +56,7 @@ class Site(Protocol):
         """Where the group would go on."""
         ...
 
-    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]: ...
+    async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]: ...
 
     async def wipe(self) -> None:
         """The log is lost, and made anew. The group is lost with it."""
@@ -67,11 +67,11 @@ class Site(Protocol):
         ...
 
 
-type Scene = Callable[[Site], Coroutine[None, None, None]]
+type Scene = Callable[[ConsumerEnv], Coroutine[None, None, None]]
 type Play = Callable[[Scene], None]
 
 
-def offsets(member: Member, partition: int) -> list[int]:
+def offsets(member: GroupConsumer, partition: int) -> list[int]:
     """In the order of their effects."""
     return [
         n
@@ -81,5 +81,5 @@ def offsets(member: Member, partition: int) -> list[int]:
     ]
 
 
-def values(*members: Member) -> set[int]:
+def values(*members: GroupConsumer) -> set[int]:
     return {value for member in members for each in member.effects() for value in each.values}

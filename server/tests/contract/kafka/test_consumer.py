@@ -25,16 +25,16 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.dead_letters import bury_in
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.dead_letters import dead_letter_to
 from tidings.platform.kafka.errors import UndecodableError
-from tidings.platform.kafka.lane import Lane, LaneTuning
+from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions
 from tidings.platform.kafka.records import Batch, PartitionKey, Record
 
-SMALL_BATCHES = replace(QUICK, lane=LaneTuning(max_batch_records=10, max_queued_records=50))
+SMALL_BATCHES = replace(QUICK, worker=PartitionWorkerOptions(max_batch_records=10, max_queued_records=50))
 
 
-def test_a_dependency_that_fails_pauses_its_partition_and_no_other(connection: Connection) -> None:
+def test_a_dependency_that_fails_pauses_its_partition_and_no_other(connection: KafkaConfig) -> None:
     make_topic(connection, partitions=3)
     is_healed = False
 
@@ -70,7 +70,7 @@ def behind(worker: Worker) -> dict[int, int]:
 
 
 def test_nothing_is_committed_before_its_effect_and_a_slow_partition_stalls_no_other(
-    connection: Connection,
+    connection: KafkaConfig,
 ) -> None:
     """Partition 0 is stuck in its second batch, with far more waiting than it may hold in memory."""
     make_topic(connection, partitions=3)
@@ -106,7 +106,7 @@ def numbers_only(record: Record) -> int:
     return as_number(record)
 
 
-def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connection: Connection) -> None:
+def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connection: KafkaConfig) -> None:
     make_topic(connection)
     make_topic(connection, "dead")
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connect
         async with publishing(connection) as publisher:
             for value in (b"0", b"\xff\x00", b"2"):
                 await publisher.send(TOPIC, b"chat", value, (("trace", b"\x01"),))
-            worker = Worker(connection, decode=numbers_only, bury=bury_in(publisher, "dead"))
+            worker = Worker(connection, decode=numbers_only, bury=dead_letter_to(publisher, "dead"))
             async with worker.running():
                 await eventually(lambda: committed(connection) == 3)
             assert worker.effects[0] == [0, 2]
@@ -140,7 +140,7 @@ def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connect
     run(scenario())
 
 
-def test_the_offset_does_not_move_before_the_dead_letter_is_acknowledged(connection: Connection) -> None:
+def test_the_offset_does_not_move_before_the_dead_letter_is_acknowledged(connection: KafkaConfig) -> None:
     """It fails at first, then takes its time; the other partition shows that commits go on meanwhile."""
     make_topic(connection, partitions=2)
     acknowledged, tries = asyncio.Event(), 0
@@ -169,7 +169,7 @@ def test_the_offset_does_not_move_before_the_dead_letter_is_acknowledged(connect
     run(scenario())
 
 
-def test_a_handler_may_name_the_record_that_cannot_be_understood(connection: Connection) -> None:
+def test_a_handler_may_name_the_record_that_cannot_be_understood(connection: KafkaConfig) -> None:
     make_topic(connection)
     buried: list[tuple[int, str]] = []
 
@@ -192,7 +192,7 @@ def test_a_handler_may_name_the_record_that_cannot_be_understood(connection: Con
     run(scenario())
 
 
-def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(connection: Connection) -> None:
+def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(connection: KafkaConfig) -> None:
     make_topic(connection)
 
     async def break_at_30(batch: Batch[int]) -> None:
@@ -210,7 +210,7 @@ def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(connection:
     run(scenario())
 
 
-def test_consumers_that_come_and_go_skip_nothing_and_repeat_nothing(connection: Connection) -> None:
+def test_consumers_that_come_and_go_skip_nothing_and_repeat_nothing(connection: KafkaConfig) -> None:
     make_topic(connection, partitions=4)
 
     async def take_a_moment(_: Batch[int]) -> None:
@@ -235,7 +235,7 @@ def test_consumers_that_come_and_go_skip_nothing_and_repeat_nothing(connection: 
     run(scenario())
 
 
-def test_a_partition_that_librdkafka_forgot_to_resume_is_woken_up(connection: Connection) -> None:
+def test_a_partition_that_librdkafka_forgot_to_resume_is_woken_up(connection: KafkaConfig) -> None:
     """Its version 2.16 can lose a resume; here it is paused behind our back instead."""
     make_topic(connection)
 
@@ -258,14 +258,14 @@ def pause_behind_its_back(worker: Worker, topic: str) -> None:
     assert reader is not None
     flow, steer = reader._flow, reader._flow.steer
 
-    def pause_once(consumer: RawConsumer, _: Mapping[PartitionKey, Lane[int]]) -> None:
+    def pause_once(consumer: RawConsumer, _: Mapping[PartitionKey, PartitionWorker[int]]) -> None:
         consumer.pause([TopicPartition(topic, 0)])
         flow.steer = steer  # type: ignore[method-assign]
 
     flow.steer = pause_once  # type: ignore[method-assign, assignment]
 
 
-def test_a_group_of_the_classic_protocol_shares_partitions_and_takes_over(connection: Connection) -> None:
+def test_a_group_of_the_classic_protocol_shares_partitions_and_takes_over(connection: KafkaConfig) -> None:
     """For a Kafka without KIP-848. A member that joins gets partitions, and one that leaves gives them back."""
     connection = replace(connection, group_protocol="classic")
     make_topic(connection, partitions=3)
@@ -291,7 +291,7 @@ def test_a_group_of_the_classic_protocol_shares_partitions_and_takes_over(connec
     run(scenario())
 
 
-def _group_type(connection: Connection) -> object:
+def _group_type(connection: KafkaConfig) -> object:
     with AdminClient(connection.admin_config()) as admin:
         listed = admin.list_consumer_groups(request_timeout=20).result(30)
     (found,) = [group.type for group in listed.valid if group.group_id == connection.group(GROUP)]

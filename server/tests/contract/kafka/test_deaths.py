@@ -14,13 +14,13 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_after_kill_9_between_effect_and_commit_exactly_the_uncommitted_is_repeated(
-    at_lone: Connection, tmp_path: Path
+    at_lone: KafkaConfig, tmp_path: Path
 ) -> None:
     make_topic(at_lone)
     run(fill(at_lone, 200))
@@ -41,7 +41,7 @@ def test_after_kill_9_between_effect_and_commit_exactly_the_uncommitted_is_repea
     run(scenario())
 
 
-def kill_at_its_effect(connection: Connection, written: Path) -> int:
+def kill_at_its_effect(connection: KafkaConfig, written: Path) -> int:
     """Once the batches before are committed. Returns the first offset of the batch that was not."""
     arguments = [connection.bootstrap_servers, connection.topic_prefix, str(written)]
     process = subprocess.Popen(

@@ -8,10 +8,10 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from contract.kafka.harness import make_topic
 
 from tidings.kernel.errors import TidingsError
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.run.cli.topics import group
 from tidings.topics import control
-from tidings.topics.control import ControlPlane
+from tidings.topics.control import TopicControlPlane
 from tidings.topics.declaration import MESSAGES, TOPICS
 
 COUNT = len(TOPICS)
@@ -20,7 +20,7 @@ COUNT = len(TOPICS)
 class Cli:
     """The command in this process: its exit code and all that it says, the code of an error included."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: KafkaConfig) -> None:
         self._environ = {
             "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": connection.bootstrap_servers,
             "TIDINGS_KAFKA_TOPIC_PREFIX": connection.topic_prefix,
@@ -42,11 +42,11 @@ def _nothing_else_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def tidings(connection: Connection) -> Cli:
+def tidings(connection: KafkaConfig) -> Cli:
     return Cli(connection)
 
 
-def test_plan_apply_and_check_go_together(tidings: Cli, connection: Connection) -> None:
+def test_plan_apply_and_check_go_together(tidings: Cli, connection: KafkaConfig) -> None:
     code, text = tidings("plan")
     assert (code, text.count("  create  ")) == (0, COUNT)
     assert "1 copy (declared 3)" in text
@@ -58,14 +58,14 @@ def test_plan_apply_and_check_go_together(tidings: Cli, connection: Connection) 
     assert f"ok: {COUNT} of {COUNT} topics created or changed" in text
     assert f"ok: 0 of {COUNT} topics created or changed" in tidings("apply")[1]
     assert tidings("check") == (0, f"ok: {COUNT} topics as declared\n")
-    seen = ControlPlane(connection).look(connection.topic("messages"))
+    seen = TopicControlPlane(connection).describe(connection.topic("messages"))
     assert seen is not None
     assert len(seen.partitions) == MESSAGES.partitions.small
     assert seen.settings["retention.ms"] == str(MESSAGES.retention_s * 1000)
 
 
 def test_drift_is_found_and_mended_and_order_is_not_given_away_unasked(
-    tidings: Cli, connection: Connection
+    tidings: Cli, connection: KafkaConfig
 ) -> None:
     assert tidings("apply")[0] == 0
     set_topic(connection, "retention.ms", "1000")
@@ -81,34 +81,34 @@ def test_drift_is_found_and_mended_and_order_is_not_given_away_unasked(
     assert (code, "can't take partitions away" in text) == (1, True)
 
 
-def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: Connection) -> None:
+def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: KafkaConfig) -> None:
     make_topic(connection, "somebody-elses")
     assert tidings("apply")[0] == 0
     assert tidings("check")[0] == 0
     assert "not declared, left alone" in tidings("plan")[1]
-    assert ControlPlane(connection).look(connection.topic("somebody-elses")) is not None
+    assert TopicControlPlane(connection).describe(connection.topic("somebody-elses")) is not None
 
 
 def test_a_broker_that_is_not_there_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control, "_METADATA_S", 0.5)
-    code, text = Cli(Connection(bootstrap_servers="127.0.0.1:9"))("check")
+    code, text = Cli(KafkaConfig(bootstrap_servers="127.0.0.1:9"))("check")
     assert (code, "[engine_unreachable]" in text) == (1, True)
     assert "127.0.0.1:9 does not answer" in text
 
 
-def test_on_three_brokers_there_are_three_copies(at_trio: Connection) -> None:
+def test_on_three_brokers_there_are_three_copies(at_trio: KafkaConfig) -> None:
     tidings = Cli(at_trio)
     code, text = tidings("apply")
     assert code == 0, text
-    plane = ControlPlane(at_trio)
-    found = [plane.look(at_trio.topic(topic.name)) for topic in TOPICS]
+    plane = TopicControlPlane(at_trio)
+    found = [plane.describe(at_trio.topic(topic.name)) for topic in TOPICS]
     assert [seen and (seen.replicas, seen.settings["min.insync.replicas"]) for seen in found] == [
         (3, "2")
     ] * COUNT
     assert tidings("check")[0] == 0
 
 
-def set_topic(connection: Connection, name: str, value: str) -> None:
+def set_topic(connection: KafkaConfig, name: str, value: str) -> None:
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, connection.topic("messages"), incremental_configs=[entry])
     with AdminClient(connection.admin_config()) as admin:

@@ -25,20 +25,20 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.engines.fleet import Fleet
+from tidings.engines.fleet import LocalCluster
 from tidings.engines.model import Engine
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.platform.kafka.reader import ReaderTuning
-from tidings.topics.apply import apply
-from tidings.topics.control import ControlPlane
+from tidings.topics.apply import apply_topics
+from tidings.topics.control import TopicControlPlane
 from tidings.topics.declaration import TOPICS
-from tidings.topics.diff import plan
-from tidings.topics.model import Size, wanted
+from tidings.topics.diff import plan_topics
+from tidings.topics.model import InstallationSize, desired_topic
 
 SOME = 500
 
 
-def test_kill_9_of_the_only_broker(lone: Fleet, at_lone: Connection) -> None:
+def test_kill_9_of_the_only_broker(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The delivery timeout is shorter than the outage, so that some outcomes are unknown."""
     make_topic(at_lone)
 
@@ -62,7 +62,7 @@ def test_kill_9_of_the_only_broker(lone: Fleet, at_lone: Connection) -> None:
     run(scenario())
 
 
-def test_a_broker_that_is_frozen_for_5_s(lone: Fleet, at_lone: Connection) -> None:
+def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The client gives up on its requests and repeats them; the thawed broker finds both in its sockets.
 
     The group's session is over by then, so the consumer has lost its partition meanwhile.
@@ -76,9 +76,9 @@ def test_a_broker_that_is_frozen_for_5_s(lone: Fleet, at_lone: Connection) -> No
             async with traffic.flowing():
                 await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
                 floor = committed(at_lone) or 0
-                lone.freeze("kafka-1")
+                lone.pause("kafka-1")
                 await passes(5)
-                lone.thaw("kafka-1")
+                lone.resume("kafka-1")
                 await more(traffic)
             await all_handled(worker, traffic)
         assert traffic.outcomes.unknown == []
@@ -89,7 +89,7 @@ def test_a_broker_that_is_frozen_for_5_s(lone: Fleet, at_lone: Connection) -> No
     run(scenario())
 
 
-def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> None:
+def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConfig) -> None:
     """At its worst: the other two heard nothing of the leader's last second."""
     make_topic(at_trio, replicas=3)
 
@@ -103,11 +103,11 @@ def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> N
                 dead = leader(at_trio)
                 others = [r.node.name for r in trio.status() if r.node.name != dead]
                 for name in others:
-                    trio.freeze(name)
+                    trio.pause(name)
                 await passes(1)
                 await meanwhile(trio.kill, dead)
                 for name in others:
-                    trio.thaw(name)
+                    trio.resume(name)
                 await more(traffic)
             await all_handled(worker, traffic)
         assert traffic.outcomes.unknown == []
@@ -118,7 +118,7 @@ def test_kill_9_of_the_leader_among_three(trio: Fleet, at_trio: Connection) -> N
     run(scenario())
 
 
-def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) -> None:
+def test_a_log_that_is_wiped_in_mid_traffic(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The group and its offsets are gone too: the consumer starts the new log at its beginning."""
     apply_declaration(at_lone)
 
@@ -140,14 +140,16 @@ def test_a_log_that_is_wiped_in_mid_traffic(lone: Fleet, at_lone: Connection) ->
     run(scenario())
 
 
-def apply_declaration(connection: Connection) -> None:
-    plane = ControlPlane(connection)
+def apply_declaration(connection: KafkaConfig) -> None:
+    plane = TopicControlPlane(connection)
     brokers = plane.brokers()
-    wants = [wanted(topic, plane.prefix, Size.SMALL, brokers) for topic in TOPICS]
-    apply(plane, plan(wants, plane.observe(want.name for want in wants)), lambda _: None)
+    wants = [desired_topic(topic, plane.prefix, InstallationSize.SMALL, brokers) for topic in TOPICS]
+    apply_topics(plane, plan_topics(wants, plane.observe(want.name for want in wants)), lambda _: None)
 
 
-def test_stopping_takes_a_bounded_time_though_no_broker_answers(lone: Fleet, at_lone: Connection) -> None:
+def test_stopping_takes_a_bounded_time_though_no_broker_answers(
+    lone: LocalCluster, at_lone: KafkaConfig
+) -> None:
     """librdkafka's own close waits for the coordinator for ever."""
     make_topic(at_lone)
 
@@ -192,7 +194,7 @@ def hold(worker: Worker, log_length: int, floor: int) -> None:
     assert all(offset >= floor for offset in again)
 
 
-def leader(connection: Connection) -> str:
+def leader(connection: KafkaConfig) -> str:
     topic = connection.topic(TOPIC)
     with AdminClient(connection.admin_config()) as admin:
         metadata = admin.list_topics(topic, timeout=10)

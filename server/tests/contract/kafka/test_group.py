@@ -24,16 +24,16 @@ from contract.kafka.harness import (
     publishing,
     run,
 )
-from contract.kafka.site import PARTITIONS, STALLS_NEVER, Effect, Play, Scene, Site, offsets, values
+from contract.kafka.site import PARTITIONS, STALLS_NEVER, ConsumerEnv, Effect, Play, Scene, offsets, values
 
-from tidings.engines.fleet import Fleet
+from tidings.engines.fleet import LocalCluster
 from tidings.engines.model import Engine
-from tidings.kernel.fences import Reached
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.events import kafka_key
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.consumers import KafkaConsumers
-from tidings.platform.kafka.publisher import Publisher
+from tidings.messages.events import partition_key
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.consumers import KafkaConsumerLag
+from tidings.platform.kafka.publisher import KafkaPublisher
 
 ROOT = Path(__file__).parents[2]
 BOTH = range(PARTITIONS)
@@ -68,12 +68,12 @@ def _effect(line: str) -> Effect:
 
 @dataclass
 class AtBroker:
-    fleet: Fleet
-    connection: Connection
+    fleet: LocalCluster
+    connection: KafkaConfig
     directory: Path
     members: list[Mortal] = field(default_factory=list)
 
-    def publishing(self) -> AbstractAsyncContextManager[Publisher]:
+    def publishing(self) -> AbstractAsyncContextManager[KafkaPublisher]:
         return publishing(self.connection)
 
     def keys(self) -> Mapping[int, bytes]:
@@ -89,10 +89,10 @@ class AtBroker:
     def committed(self, partition: int) -> int:
         return committed(self.connection, partition) or 0
 
-    async def reached(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, Reached]:
-        made = KafkaConsumers(self.connection, topic=TOPIC, group=GROUP, key_of=kafka_key)
+    async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
+        made = KafkaConsumerLag(self.connection, topic=TOPIC, group=GROUP, key_of=partition_key)
         with closing(made) as consumers:
-            return await consumers.reached(chats)
+            return await consumers.progress(chats)
 
     async def wipe(self) -> None:
         await meanwhile(self.fleet.wipe, Engine.KAFKA)
@@ -120,7 +120,7 @@ class AtBroker:
 
 
 @pytest.fixture
-def group(lone: Fleet, at_lone: Connection, tmp_path: Path) -> Iterator[Play]:
+def group(lone: LocalCluster, at_lone: KafkaConfig, tmp_path: Path) -> Iterator[Play]:
     make_topic(at_lone, partitions=PARTITIONS)
     site = AtBroker(lone, at_lone, tmp_path)
 
@@ -131,7 +131,7 @@ def group(lone: Fleet, at_lone: Connection, tmp_path: Path) -> Iterator[Play]:
     site.end()
 
 
-async def fill(site: Site, first: int, count: int) -> None:
+async def fill(site: ConsumerEnv, first: int, count: int) -> None:
     """Numbered values, so many in each partition."""
     async with site.publishing() as publisher:
         answers = [
@@ -143,7 +143,7 @@ async def fill(site: Site, first: int, count: int) -> None:
 
 
 def test_an_answer_says_where_a_record_stands_and_a_key_keeps_its_partition_and_order(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         async with site.publishing() as publisher:
             keys = [b"key-%d" % (n % 5) for n in range(60)]
             placed = await asyncio.gather(*(publisher.send(TOPIC, key, b"0") for key in keys))
@@ -156,7 +156,7 @@ def test_an_answer_says_where_a_record_stands_and_a_key_keeps_its_partition_and_
 
 
 def test_every_record_has_its_effect_once_and_in_order_and_is_committed(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         await fill(site, 0, 40)
         member = site.join()
         await eventually(lambda: all(site.committed(partition) == 40 for partition in BOTH))
@@ -169,7 +169,7 @@ def test_every_record_has_its_effect_once_and_in_order_and_is_committed(group: P
 
 
 def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repeated(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         await fill(site, 0, 40)
         dies = site.join(stalls_from=20)
         await eventually(lambda: all(20 in offsets(dies, partition) for partition in BOTH))
@@ -185,7 +185,7 @@ def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repe
 
 
 def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         await fill(site, 0, 10)
         was_there = site.join()
         await eventually(lambda: all(offsets(was_there, partition) for partition in BOTH))
@@ -205,7 +205,7 @@ def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Pla
 
 
 def test_who_stands_still_loses_its_partitions_and_moves_no_offset_back(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         stops = site.join()
         await fill(site, 0, 8)
         await eventually(lambda: values(stops) == set(range(8 * PARTITIONS)))
@@ -225,7 +225,7 @@ def test_who_stands_still_loses_its_partitions_and_moves_no_offset_back(group: P
 
 
 def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         member = site.join()
         await fill(site, 0, 20)
         await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
@@ -240,7 +240,7 @@ def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
 
 
 def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> None:
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         first = site.join()
         await fill(site, 0, 20)
         await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
@@ -256,15 +256,15 @@ def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> 
 def test_how_far_the_consumers_are_is_told_of_the_partition_that_a_chat_goes_to(group: Play) -> None:
     chats = [ChatKey(TenantId("acme"), ChatId(f"g{number}")) for number in range(6)]
 
-    async def scene(site: Site) -> None:
+    async def scene(site: ConsumerEnv) -> None:
         async with site.publishing() as publisher:
-            placed = {chat: await publisher.send(TOPIC, kafka_key(chat), b"0") for chat in chats}
+            placed = {chat: await publisher.send(TOPIC, partition_key(chat), b"0") for chat in chats}
         ends = {each.partition: each.offset + 1 for each in placed.values()}
-        wanted = {chat: Reached(at.partition, ends[at.partition], 0) for chat, at in placed.items()}
-        assert await site.reached(chats) == wanted
+        wanted = {chat: PartitionProgress(at.partition, ends[at.partition], 0) for chat, at in placed.items()}
+        assert await site.progress(chats) == wanted
         site.join()
         await eventually(lambda: all(site.committed(partition) == end for partition, end in ends.items()))
-        assert await site.reached(chats) == {
+        assert await site.progress(chats) == {
             chat: was._replace(committed=was.end) for chat, was in wanted.items()
         }
 

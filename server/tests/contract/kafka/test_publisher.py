@@ -6,14 +6,14 @@ import os
 import pytest
 from contract.kafka.harness import TOPIC, make_topic, publishing, read_log, run
 
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.errors import RefusedError, RejectedError, UnknownOutcomeError
-from tidings.platform.kafka.publisher import Publisher, PublisherTuning
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, UnknownOutcomeError
+from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
 
-NOBODY = Connection(bootstrap_servers="127.0.0.1:9")
+NOBODY = KafkaConfig(bootstrap_servers="127.0.0.1:9")
 
 
-def test_an_answer_says_where_the_message_stands_and_keys_keep_their_order(connection: Connection) -> None:
+def test_an_answer_says_where_the_message_stands_and_keys_keep_their_order(connection: KafkaConfig) -> None:
     make_topic(connection, partitions=3)
 
     async def scenario() -> None:
@@ -21,7 +21,7 @@ def test_an_answer_says_where_the_message_stands_and_keys_keep_their_order(conne
             sent = [(b"key-%d" % (n % 7), b"%d" % n) for n in range(2000)]
             placed = await asyncio.gather(*(publisher.send(TOPIC, key, value) for key, value in sent))
             assert publisher.in_flight == 0
-            assert publisher.how().is_ok
+            assert publisher.health().is_ok
         log = read_log(connection)
         assert [log[place.partition][place.offset] for place in placed] == [value for _, value in sent]
         for number in range(7):
@@ -32,7 +32,7 @@ def test_an_answer_says_where_the_message_stands_and_keys_keep_their_order(conne
     run(scenario())
 
 
-def test_headers_pass_through_as_bytes(connection: Connection) -> None:
+def test_headers_pass_through_as_bytes(connection: KafkaConfig) -> None:
     make_topic(connection)
     headers = (("traceparent", b"\x00\xff"), ("empty", b""), ("none", None))
 
@@ -44,7 +44,7 @@ def test_headers_pass_through_as_bytes(connection: Connection) -> None:
     assert first_message_headers(connection) == list(headers)
 
 
-def first_message_headers(connection: Connection) -> object:
+def first_message_headers(connection: KafkaConfig) -> object:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - beside its one use
 
     raw = Consumer({**connection.config(), "group.id": "looker"})
@@ -56,7 +56,7 @@ def first_message_headers(connection: Connection) -> object:
 
 
 @pytest.mark.parametrize("size", [1_200_000, 2_000_000])
-def test_a_message_that_is_too_large_is_rejected_for_certain(connection: Connection, size: int) -> None:
+def test_a_message_that_is_too_large_is_rejected_for_certain(connection: KafkaConfig, size: int) -> None:
     """The smaller one is refused by the broker, the larger one already here."""
     make_topic(connection)
 
@@ -70,7 +70,7 @@ def test_a_message_that_is_too_large_is_rejected_for_certain(connection: Connect
     run(scenario())
 
 
-def test_without_an_answer_in_time_the_outcome_is_unknown(connection: Connection) -> None:
+def test_without_an_answer_in_time_the_outcome_is_unknown(connection: KafkaConfig) -> None:
     async def scenario() -> None:
         async with publishing(connection, delivery_timeout_s=0.5) as publisher:
             with pytest.raises(UnknownOutcomeError, match="_MSG_TIMED_OUT"):
@@ -81,26 +81,26 @@ def test_without_an_answer_in_time_the_outcome_is_unknown(connection: Connection
 
 def test_a_full_publisher_refuses_at_once_and_those_in_line_after_a_while() -> None:
     async def scenario() -> None:
-        publisher = Publisher(NOBODY, PublisherTuning(max_in_flight=20, max_waiting=10, wait_s=0.3))
+        publisher = KafkaPublisher(NOBODY, PublisherTuning(max_in_flight=20, max_waiting=10, wait_s=0.3))
         answers = [publisher.send(TOPIC, b"k", b"%d" % n) for n in range(31)]
         assert answers[30].done()
-        with pytest.raises(RefusedError, match="30 messages are waiting"):
+        with pytest.raises(NotAcceptedError, match="30 messages are waiting"):
             await answers[30]
         assert not any(answer.done() for answer in answers[:30])
         for answer in answers[20:30]:
-            with pytest.raises(RefusedError, match=r"no room within 0\.3 s"):
+            with pytest.raises(NotAcceptedError, match=r"no room within 0\.3 s"):
                 await answer
         assert await publisher.close(0.1) == 20
         for answer in answers[:20]:
             with pytest.raises(UnknownOutcomeError):
                 await answer
-        with pytest.raises(RefusedError, match="closing"):
+        with pytest.raises(NotAcceptedError, match="closing"):
             await publisher.send(TOPIC, b"k", b"late")
 
     run(scenario())
 
 
-def test_who_waits_in_line_is_sent_in_order_when_room_is_made(connection: Connection) -> None:
+def test_who_waits_in_line_is_sent_in_order_when_room_is_made(connection: KafkaConfig) -> None:
     make_topic(connection)
 
     async def scenario() -> None:
@@ -118,8 +118,8 @@ def test_how_it_is_says_that_no_broker_answers_and_why() -> None:
         async with publishing(NOBODY, delivery_timeout_s=0.5) as publisher:
             with pytest.raises(UnknownOutcomeError):
                 await publisher.send(TOPIC, b"k", b"v")
-            assert not publisher.how().is_ok
-            assert "no broker answered for" in publisher.how().reason
-            assert "last error: " in publisher.how().reason
+            assert not publisher.health().is_ok
+            assert "no broker answered for" in publisher.health().reason
+            assert "last error: " in publisher.health().reason
 
     run(scenario())

@@ -7,30 +7,30 @@ import time
 from pathlib import Path
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.names import NAMES
 from fixtures.redis_cluster import Connect, Servers
 from fixtures.relay import relay_to
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import NO_TENANT, Ask, Kind, Policy
-from tidings.limits.store import RedisBuckets, RedisPlaces
-from tidings.platform.redis.client import Redis
+from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, TokenRequest
+from tidings.limits.store import RedisBuckets, RedisKnownAddresses
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.keys import slot
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.options import RedisOptions
 
 ACME, OTHER = TenantId("acme"), TenantId("other")
-SLOW = Policy(count=1, period_s=3_600, burst=3)
+SLOW = LimitPolicy(count=1, period_s=3_600, burst=3)
 TESTS = Path(__file__).parents[2]
 
 
-def limiter(redis: Redis, timeout_s: float = 1.0, policy: Policy = SLOW) -> Limiter:
+def limiter(redis: RedisClient, timeout_s: float = 1.0, policy: LimitPolicy = SLOW) -> RateLimiter:
     clock = SystemClock()
     shared = RedisBuckets(redis, NAMES, timeout_s=timeout_s)
-    return Limiter(shared, LocalBuckets(clock), dict.fromkeys(Kind, policy), clock, retry_s=0.05)
+    return RateLimiter(shared, LocalBuckets(clock), dict.fromkeys(LimitKind, policy), clock, retry_s=0.05)
 
 
 async def test_a_burst_is_let_in_and_no_more_for_each_of_them_apart(
@@ -39,7 +39,7 @@ async def test_a_burst_is_let_in_and_no_more_for_each_of_them_apart(
     async with connect(servers) as redis:
         limit = limiter(redis)
         for tenant, name in ((ACME, "anna"), (OTHER, "anna"), (ACME, "fe80::1%eth0"), (ACME, "{x}:#")):
-            verdicts = [await limit.take([Ask(Kind.USER, tenant, name)]) for _ in range(4)]
+            verdicts = [await limit.take([TokenRequest(LimitKind.USER, tenant, name)]) for _ in range(4)]
             assert [each.is_allowed for each in verdicts] == [True, True, True, False]
             assert [each.remaining for each in verdicts] == [2, 1, 0, 0]
             assert 3_595 <= verdicts[3].retry_after_s <= 3_600
@@ -48,7 +48,11 @@ async def test_a_burst_is_let_in_and_no_more_for_each_of_them_apart(
 
 async def test_two_processes_share_the_buckets(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as one, connect(servers) as two:
-        ask = [Ask(Kind.USER, ACME, "anna"), Ask(Kind.TENANT, ACME), Ask(Kind.ADDRESS, ACME, "192.0.2.1")]
+        ask = [
+            TokenRequest(LimitKind.USER, ACME, "anna"),
+            TokenRequest(LimitKind.TENANT, ACME),
+            TokenRequest(LimitKind.ADDRESS, ACME, "192.0.2.1"),
+        ]
         allowed = [(await limiter(redis).take(ask)).is_allowed for redis in (one, two, one, two, one)]
         assert allowed == [True, True, True, False, False]
 
@@ -57,20 +61,24 @@ async def test_none_is_taken_unless_all_allow(servers: Servers, connect: Connect
     async with connect(servers) as redis:
         limit = limiter(redis)
         for _ in range(3):
-            await limit.take([Ask(Kind.TENANT, ACME)])
-        both = await limit.take([Ask(Kind.USER, ACME, "anna"), Ask(Kind.TENANT, ACME)])
-        assert (both.is_allowed, both.kind) == (False, Kind.TENANT)
-        assert (await limit.take([Ask(Kind.USER, ACME, "anna")])).remaining == 2
+            await limit.take([TokenRequest(LimitKind.TENANT, ACME)])
+        both = await limit.take(
+            [TokenRequest(LimitKind.USER, ACME, "anna"), TokenRequest(LimitKind.TENANT, ACME)]
+        )
+        assert (both.is_allowed, both.kind) == (False, LimitKind.TENANT)
+        assert (await limit.take([TokenRequest(LimitKind.USER, ACME, "anna")])).remaining == 2
 
 
 async def test_strangers_addresses_are_spread_over_the_slots(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
-        asks = [Ask(Kind.ADDRESS, NO_TENANT, f"192.0.2.{n}") for n in range(20)]
+        asks = [TokenRequest(LimitKind.ADDRESS, NO_TENANT, f"192.0.2.{n}") for n in range(20)]
         keys = await buckets.keys(asks, [SLOW] * len(asks))
         assert len({slot(key) for key in keys}) > 10
         assert all("{_system#" in key for key in keys)
-        assert (await limiter(redis).take([Ask(Kind.ADDRESS, NO_TENANT, "192.0.2.1")])).remaining == 2
+        assert (
+            await limiter(redis).take([TokenRequest(LimitKind.ADDRESS, NO_TENANT, "192.0.2.1")])
+        ).remaining == 2
 
 
 async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
@@ -79,9 +87,9 @@ async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
     async with connect(servers) as redis:
         number, address = "+4915112345678", "192.0.2.77"
         asks = [
-            Ask(Kind.CODE_NUMBER, ACME, number),
-            Ask(Kind.CODE_ADDRESS, ACME, address),
-            Ask(Kind.USER, ACME, "anna"),
+            TokenRequest(LimitKind.CODE_NUMBER, ACME, number),
+            TokenRequest(LimitKind.CODE_ADDRESS, ACME, address),
+            TokenRequest(LimitKind.USER, ACME, "anna"),
         ]
         buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
         keys = " ".join(await buckets.keys(asks, [SLOW] * 3))
@@ -92,7 +100,7 @@ async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
 async def test_a_bucket_that_is_full_again_leaves_nothing_behind(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
-        ask, policy = Ask(Kind.USER, ACME, "anna"), Policy(count=1, period_s=10, burst=5)
+        ask, policy = TokenRequest(LimitKind.USER, ACME, "anna"), LimitPolicy(count=1, period_s=10, burst=5)
         await buckets.take([ask], [policy])
         left_ms = await redis.read("PTTL", (await buckets.keys([ask], [policy]))[0])
         assert isinstance(left_ms, int)
@@ -103,7 +111,7 @@ async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        places = RedisPlaces(redis, NAMES, timeout_s=1.0)
+        places = RedisKnownAddresses(redis, NAMES, timeout_s=1.0)
         assert not await places.knows(ACME, "+491 192.0.2.1")
         await places.add(ACME, "+491 192.0.2.1")
         assert await places.knows(ACME, "+491 192.0.2.1")
@@ -113,7 +121,7 @@ async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
 
 @pytest.mark.parametrize("servers", ["valkey", "redis", "valkey-cluster"], indirect=True)
 def test_four_processes_with_fifty_callers_get_the_burst_and_the_rate_and_no_more(
-    servers: Servers, space: Space
+    servers: Servers, space: Namespace
 ) -> None:
     rate, burst, for_s = 300, 200, 2.0
     port = servers.nodes[0].port
@@ -135,13 +143,13 @@ def test_four_processes_with_fifty_callers_get_the_burst_and_the_rate_and_no_mor
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_a_server_that_is_deaf_or_gone_costs_a_short_wait_and_the_limit_holds_here(
-    servers: Servers, space: Space
+    servers: Servers, space: Namespace
 ) -> None:
     async with relay_to(servers.nodes[0].port) as relay:
-        options = Options.from_url(f"redis://127.0.0.1:{relay.port}")
-        redis = await Redis.connect(Options(seeds=options.seeds, key_prefix=space.key_prefix))
+        options = RedisOptions.from_url(f"redis://127.0.0.1:{relay.port}")
+        redis = await RedisClient.connect(RedisOptions(seeds=options.seeds, key_prefix=space.key_prefix))
         limit = limiter(redis, timeout_s=0.1)
-        ask = [Ask(Kind.USER, ACME, "anna")]
+        ask = [TokenRequest(LimitKind.USER, ACME, "anna")]
         assert not (await limit.take(ask)).is_local
         relay.is_deaf = True
         began = time.monotonic()
@@ -156,8 +164,8 @@ async def test_a_server_that_is_deaf_or_gone_costs_a_short_wait_and_the_limit_ho
         await redis.close()
 
 
-async def until_shared(limit: Limiter) -> None:
+async def until_shared(limit: RateLimiter) -> None:
     began = time.monotonic()
-    while (await limit.take([Ask(Kind.ADDRESS, NO_TENANT, "192.0.2.9")])).is_local:
+    while (await limit.take([TokenRequest(LimitKind.ADDRESS, NO_TENANT, "192.0.2.9")])).is_local:
         assert time.monotonic() - began < 10
         await asyncio.sleep(0.01)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.names import NAMES
 from fixtures.redis_cluster import Servers
 from hypothesis import HealthCheck, Phase, given, settings
@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 
 from tidings.kernel.ids import TenantId
 from tidings.limits import rules
-from tidings.limits.model import Ask, Kind, Policy
-from tidings.limits.rules import Bucket, Taking
+from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
+from tidings.limits.rules import BucketState, TakeResult
 from tidings.limits.store import TAKE, RedisBuckets, _numbers
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.script import Script
 
 SINGLE = pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-KINDS = [Kind.TENANT, Kind.USER, Kind.ADDRESS]
+KINDS = [LimitKind.TENANT, LimitKind.USER, LimitKind.ADDRESS]
 
 
 class Step(NamedTuple):
     """Some time later (or earlier), somebody asks some of the buckets."""
 
     after_us: int
-    tokens: dict[Kind, int]
+    tokens: dict[LimitKind, int]
 
 
 policies = st.builds(
-    Policy,
+    LimitPolicy,
     count=st.integers(1, 10**6),
     period_s=st.sampled_from([1, 7, 60, 3_600, 86_400]),
     burst=st.one_of(st.integers(1, 5), st.integers(1, 50_000)),
@@ -62,46 +62,46 @@ def by_given_clock(script: Script, keys: int) -> Script:
 class Beside:
     """Both, on the same buckets."""
 
-    def __init__(self, redis: Redis, script: Script, mark: str) -> None:
+    def __init__(self, redis: RedisClient, script: Script, mark: str) -> None:
         self._redis = redis
         self._script = script
         self._buckets = RedisBuckets(redis, NAMES, timeout_s=5.0)
         self._tenant = TenantId(mark)
-        self._model: dict[Kind, Bucket] = {}
+        self._model: dict[LimitKind, BucketState] = {}
 
-    async def play(self, by_kind: dict[Kind, Policy], steps: list[Step]) -> None:
+    async def play(self, by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
         now_us = 1_700_000_000_000_000
         for step in steps:
             now_us += step.after_us
-            asks = [Ask(kind, self._tenant, "x", tokens) for kind, tokens in step.tokens.items()]
+            asks = [TokenRequest(kind, self._tenant, "x", tokens) for kind, tokens in step.tokens.items()]
             chosen = [by_kind[ask.kind] for ask in asks]
             assert await self.by_lua(asks, chosen, now_us) == self.by_rules(asks, chosen, now_us)
 
-    async def by_lua(self, asks: list[Ask], chosen: list[Policy], now_us: int) -> Taking:
+    async def by_lua(self, asks: list[TokenRequest], chosen: list[LimitPolicy], now_us: int) -> TakeResult:
         keys = await self._buckets.keys(asks, chosen)
         args = [n for ask, policy in zip(asks, chosen, strict=True) for n in _numbers(ask, policy)]
         script = by_given_clock(self._script, len(keys))
         is_allowed, *levels = cast(
             "list[int]", await self._redis.run(script, keys, *args, now_us, timeout_s=5.0)
         )
-        return Taking(bool(is_allowed), tuple(levels))
+        return TakeResult(bool(is_allowed), tuple(levels))
 
-    def by_rules(self, asks: list[Ask], chosen: list[Policy], now_us: int) -> Taking:
+    def by_rules(self, asks: list[TokenRequest], chosen: list[LimitPolicy], now_us: int) -> TakeResult:
         taking = rules.take([self._model.get(ask.kind) for ask in asks], chosen, asks, now_us)
         if taking.is_allowed:
             for ask, level in zip(asks, taking.levels, strict=True):
-                self._model[ask.kind] = Bucket(level, now_us)
+                self._model[ask.kind] = BucketState(level, now_us)
         return taking
 
 
-def compare(servers: Servers, space: Space, script: Script) -> None:
+def compare(servers: Servers, space: Namespace, script: Script) -> None:
     with asyncio.Runner() as runner:
-        redis = runner.run(Redis.connect(replace(servers.options, key_prefix=space.key_prefix)))
+        redis = runner.run(RedisClient.connect(replace(servers.options, key_prefix=space.key_prefix)))
         numbers = iter(range(10**9))
 
         @EXAMPLES
         @drawn
-        def agree(by_kind: dict[Kind, Policy], steps: list[Step]) -> None:
+        def agree(by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
             runner.run(Beside(redis, script, f"t{next(numbers)}").play(by_kind, steps))
 
         try:
@@ -111,7 +111,7 @@ def compare(servers: Servers, space: Space, script: Script) -> None:
 
 
 @SINGLE
-def test_the_script_and_the_rules_give_the_same_answers(servers: Servers, space: Space) -> None:
+def test_the_script_and_the_rules_give_the_same_answers(servers: Servers, space: Namespace) -> None:
     compare(servers, space, TAKE)
 
 
@@ -134,7 +134,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("servers", ["valkey"], indirect=True)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_script_with_a_fault_is_found_out(servers: Servers, space: Space, mutant: str) -> None:
+def test_a_script_with_a_fault_is_found_out(servers: Servers, space: Namespace, mutant: str) -> None:
     right, wrong = MUTANTS[mutant]
     assert right in TAKE.source
     # an overflow can also end in an expiry that the server does not take

@@ -5,19 +5,19 @@ import random
 from collections import Counter
 from itertools import batched
 
-from fixtures.stage import ANNA, BEN, CLEO, DORA, Play, Stage, asked, code_of
+from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, code_of
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
-from tidings.messages.change import Asked
+from tidings.messages.change import ChangeRequest
 from tidings.messages.content import Content
-from tidings.messages.history import State
-from tidings.messages.model import Kind
-from tidings.messages.store import DynamoReactions
+from tidings.messages.history import ContentState
+from tidings.messages.model import EntryKind
+from tidings.messages.store import DynamoReactionWriter
 
 
-def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA, "frist")
         done = await stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="first"))
@@ -26,13 +26,13 @@ def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: Play)
         assert shown.entry.edited_at_ms is not None
         entry = await stage.reader.one(chat, done.sequence)
         assert entry is not None
-        assert (entry.kind, entry.refers_to, entry.content) == (Kind.EDIT, sent.sequence, None)
+        assert (entry.kind, entry.refers_to, entry.content) == (EntryKind.EDIT, sent.sequence, None)
 
     play(scene)
 
 
-def test_only_its_sender_edits_a_message(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_only_its_sender_edits_a_message(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, BEN)
         edit = stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="x"))
@@ -49,33 +49,33 @@ def test_only_its_sender_edits_a_message(play: Play) -> None:
     play(scene)
 
 
-def test_a_repeat_of_a_send_is_held_against_what_was_sent_not_against_the_edit(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_repeat_of_a_send_is_held_against_what_was_sent_not_against_the_edit(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA, "one", key="k")
         await stage.change.edit(asked(chat, ANNA, sent.sequence), Content(text="two"))
         stage.open_process()
         again = await stage.send(chat, ANNA, "one", key="k")
         assert (again.sequence, again.is_repeat) == (sent.sequence, True)
-        assert await code_of(stage.send(chat, ANNA, "two", key="k")) is Code.KEY_CONFLICT
+        assert await code_of(stage.send(chat, ANNA, "two", key="k")) is Code.IDEMPOTENCY_CONFLICT
 
     play(scene)
 
 
-def test_the_same_holds_after_a_redaction(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_the_same_holds_after_a_redaction(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA, "one", key="k", after=None)
         await stage.change.redact(asked(chat, ANNA, sent.sequence))
         stage.open_process()
         assert (await stage.send(chat, ANNA, "one", key="k", after=None)).sequence == sent.sequence
-        assert await code_of(stage.send(chat, ANNA, "two", key="k", after=None)) is Code.KEY_CONFLICT
+        assert await code_of(stage.send(chat, ANNA, "two", key="k", after=None)) is Code.IDEMPOTENCY_CONFLICT
 
     play(scene)
 
 
-def test_a_redaction_leaves_nothing_but_the_entry(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_redaction_leaves_nothing_but_the_entry(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, BEN, "regret")
         await stage.change.react(asked(chat, ANNA, sent.sequence), "+1")
@@ -83,17 +83,17 @@ def test_a_redaction_leaves_nothing_but_the_entry(play: Play) -> None:
         entry = await stage.reader.one(chat, sent.sequence)
         assert entry is not None
         assert (entry.content, entry.reaction_counts, entry.reaction_users) == (None, None, ())
-        assert (await stage.history.one(chat, BEN, sent.sequence)).state is State.REDACTED
+        assert (await stage.history.one(chat, BEN, sent.sequence)).state is ContentState.REDACTED
         again = stage.change.redact(asked(chat, ANNA, sent.sequence))
-        assert await code_of(again) is Code.NOTHING_TO_CHANGE
+        assert await code_of(again) is Code.NO_CHANGE
         edit = stage.change.edit(asked(chat, BEN, sent.sequence), Content(text="back"))
         assert await code_of(edit) is Code.MESSAGE_NOT_FOUND
 
     play(scene)
 
 
-def test_a_redaction_takes_ephemeral_content_with_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_redaction_takes_ephemeral_content_with_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA, "for a moment", ttl_s=600)
         await stage.change.redact(asked(chat, ANNA, sent.sequence))
@@ -102,8 +102,8 @@ def test_a_redaction_takes_ephemeral_content_with_it(play: Play) -> None:
     play(scene)
 
 
-def test_a_plain_member_redacts_his_own_and_not_others(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_plain_member_redacts_his_own_and_not_others(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, CLEO)
         sent = await stage.send(chat, BEN)
         assert await code_of(stage.change.redact(asked(chat, CLEO, sent.sequence))) is Code.FORBIDDEN
@@ -113,16 +113,14 @@ def test_a_plain_member_redacts_his_own_and_not_others(play: Play) -> None:
     play(scene)
 
 
-def test_reactions_are_counted_once_each_and_taken_back(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_reactions_are_counted_once_each_and_taken_back(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, CLEO)
         sent = await stage.send(chat, ANNA)
         for user in (ANNA, BEN, CLEO):
             await stage.change.react(asked(chat, user, sent.sequence), "+1")
         await stage.change.react(asked(chat, BEN, sent.sequence), "heart")
-        assert (
-            await code_of(stage.change.react(asked(chat, BEN, sent.sequence), "+1")) is Code.NOTHING_TO_CHANGE
-        )
+        assert await code_of(stage.change.react(asked(chat, BEN, sent.sequence), "+1")) is Code.NO_CHANGE
         await stage.change.react(asked(chat, CLEO, sent.sequence), "+1", is_added=False)
         entry = await stage.reader.one(chat, sent.sequence)
         assert entry is not None
@@ -132,8 +130,8 @@ def test_reactions_are_counted_once_each_and_taken_back(play: Play) -> None:
     play(scene)
 
 
-def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_nothing(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_nothing(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA)
         question = asked(chat, BEN, sent.sequence, key="r", after=None)
@@ -145,8 +143,8 @@ def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_nothing(p
     play(scene)
 
 
-def test_reactions_at_once_are_all_counted(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_reactions_at_once_are_all_counted(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         users = [UserId(f"u{n}") for n in range(6)]
         chat = await stage.group(*users)
         sent = await stage.send(chat, ANNA)
@@ -162,21 +160,21 @@ def test_reactions_at_once_are_all_counted(play: Play) -> None:
 REACTORS = [UserId(f"user{n:02}") for n in range(25)]
 
 
-async def _reacts(stage: Stage, question: Asked, emoji: str, *, is_added: bool) -> bool:
+async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
     """React, or withdraw; False if there was nothing to change."""
     try:
         await stage.change.react(question, emoji, is_added=is_added)
     except TidingsError as error:
-        if error.code is not Code.NOTHING_TO_CHANGE:
+        if error.code is not Code.NO_CHANGE:
             raise
         return False
     return True
 
 
-def test_counts_stay_exact_with_more_reactors_than_a_row_names(play: Play) -> None:
+def test_counts_stay_exact_with_more_reactors_than_a_row_names(play: RunUseCases) -> None:
     """Every request changes exactly what a set of (user, emoji) would change, for named and unnamed users alike."""
 
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(*REACTORS)
         sent = await stage.send(chat, ANNA)
         expected: set[tuple[str, UserId]] = set()
@@ -201,8 +199,8 @@ def test_counts_stay_exact_with_more_reactors_than_a_row_names(play: Play) -> No
     play(scene)
 
 
-def test_a_withdrawal_of_what_was_never_given_changes_nothing_however_many_reacted(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_withdrawal_of_what_was_never_given_changes_nothing_however_many_reacted(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN, *REACTORS)
         sent = await stage.send(chat, ANNA)
         for user in REACTORS:
@@ -219,8 +217,8 @@ def test_a_withdrawal_of_what_was_never_given_changes_nothing_however_many_react
     play(scene)
 
 
-def test_a_retry_of_an_unnamed_users_reaction_is_a_repeat(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_retry_of_an_unnamed_users_reaction_is_a_repeat(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(*REACTORS)
         sent = await stage.send(chat, ANNA)
         for user in REACTORS[:-1]:
@@ -238,10 +236,10 @@ def test_a_retry_of_an_unnamed_users_reaction_is_a_repeat(play: Play) -> None:
     play(scene)
 
 
-def test_many_users_toggling_at_once_are_counted_exactly(play: Play) -> None:
+def test_many_users_toggling_at_once_are_counted_exactly(play: RunUseCases) -> None:
     """Two processes race for the row and for each user's item; each user ends with one reaction or none."""
 
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(*REACTORS)
         sent = await stage.send(chat, ANNA)
         here = stage.change
@@ -259,7 +257,7 @@ def test_many_users_toggling_at_once_are_counted_exactly(play: Play) -> None:
         assert entry is not None
         odd = [user for n, user in enumerate(REACTORS) if n % 5 % 2]
         assert entry.reaction_counts == {"+1": len(odd)}
-        reactions = DynamoReactions(stage.client)
+        reactions = DynamoReactionWriter(stage.client)
         found = [user for user in REACTORS if await reactions.has(chat, sent.sequence, user, "+1")]
         assert found == odd
 

@@ -3,28 +3,28 @@
 from typing import Any
 
 import pytest
-from fixtures.stage import ANNA, BEN, DORA, Play, Stage, by, code_of
+from fixtures.stage import ANNA, BEN, DORA, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.history import Page, State
-from tidings.platform.dynamo.values import Value
+from tidings.messages.history import ContentState, HistorySlice
+from tidings.platform.dynamo.values import ItemValue
 from tidings.tables.patterns import messages as patterns
 
 
-def sequences(page: Page) -> list[int]:
+def sequences(page: HistorySlice) -> list[int]:
     return [shown.entry.sequence for shown in page.entries]
 
 
-async def talk(stage: Stage, count: int) -> ChatKey:
+async def talk(stage: UseCaseEnv, count: int) -> ChatKey:
     chat = await stage.group(BEN)
     for n in range(count):
         await stage.send(chat, ANNA, f"m{n}")
     return chat
 
 
-def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 9)
         first = await stage.history.before(chat, BEN, None, 4)
         assert (sequences(first), first.after, first.up_to) == ([10, 9, 8, 7], 6, 10)
@@ -39,8 +39,8 @@ def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(play: Play) ->
     play(scene)
 
 
-def test_catching_up_goes_forward_and_knows_when_it_is_done(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_catching_up_goes_forward_and_knows_when_it_is_done(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 9)
         page = await stage.history.after(chat, BEN, 3, 4)
         assert (sequences(page), page.after, page.up_to, page.has_newer) == ([7, 6, 5, 4], 3, 7, True)
@@ -51,8 +51,8 @@ def test_catching_up_goes_forward_and_knows_when_it_is_done(play: Play) -> None:
     play(scene)
 
 
-def test_around_shows_both_sides(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_around_shows_both_sides(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 9)
         page = await stage.history.around(chat, BEN, 5, 6)
         assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
@@ -63,9 +63,9 @@ def test_around_shows_both_sides(play: Play) -> None:
 
 @pytest.mark.parametrize("comes_back", [False, True])
 def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
-    play: Play, *, comes_back: bool
+    play: RunUseCases, *, comes_back: bool
 ) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 2)  # 1..3, Ben is in
         honest, reader = stage.reader.range, stage.reader
 
@@ -85,8 +85,10 @@ def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
     play(scene)
 
 
-def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(
+    play: RunUseCases,
+) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 2)
         honest, reader = stage.reader.range, stage.reader
 
@@ -102,8 +104,8 @@ def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_be
     play(scene)
 
 
-def test_who_left_and_came_back_sees_his_stays_and_nothing_between(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_who_left_and_came_back_sees_his_stays_and_nothing_between(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 2)  # 1..3, Ben is in
         await stage.manage.remove(chat, by(ANNA), BEN)  # 4
         for n in range(3):
@@ -120,8 +122,8 @@ def test_who_left_and_came_back_sees_his_stays_and_nothing_between(play: Play) -
     play(scene)
 
 
-def test_who_left_still_reads_up_to_his_leaving(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_who_left_still_reads_up_to_his_leaving(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 2)
         await stage.manage.remove(chat, by(BEN), BEN)
         await stage.send(chat, ANNA, "later")
@@ -130,8 +132,8 @@ def test_who_left_still_reads_up_to_his_leaving(play: Play) -> None:
     play(scene)
 
 
-def test_a_stranger_reads_nothing(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_stranger_reads_nothing(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 2)
         assert await code_of(stage.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
         assert await code_of(stage.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
@@ -139,8 +141,8 @@ def test_a_stranger_reads_nothing(play: Play) -> None:
     play(scene)
 
 
-def test_a_page_is_bounded_and_long_histories_are_whole(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_page_is_bounded_and_long_histories_are_whole(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         for n in range(0, 260, 20):
             await _many(stage, chat, n, 20)
@@ -156,15 +158,15 @@ def test_a_page_is_bounded_and_long_histories_are_whole(play: Play) -> None:
     play(scene)
 
 
-async def _many(stage: Stage, chat: ChatKey, start: int, count: int) -> None:
+async def _many(stage: UseCaseEnv, chat: ChatKey, start: int, count: int) -> None:
     import asyncio  # noqa: PLC0415
 
     await asyncio.gather(*(stage.send(chat, ANNA, "x" * 3000, key=f"k{start + n}") for n in range(count)))
 
 
 @pytest.mark.parametrize("user", [ANNA, BEN])
-def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(play: Play, user: UserId) -> None:
-    async def scene(stage: Stage) -> None:
+def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(play: RunUseCases, user: UserId) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         await stage.send(chat, ANNA, "for a moment", ttl_s=60)
         await stage.send(chat, ANNA, "for ever")
@@ -176,14 +178,18 @@ def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(play: Play, use
         ]
         stage.clock.ahead_ms = 60_001
         page = await stage.history.before(chat, user, None, 50)
-        assert [s.state for s in page.entries] == [State.THERE, State.EXPIRED, State.THERE]
+        assert [s.state for s in page.entries] == [
+            ContentState.ACTIVE,
+            ContentState.EXPIRED,
+            ContentState.ACTIVE,
+        ]
         assert [s.content.text if s.content else None for s in page.entries] == ["for ever", None, None]
 
     play(scene)
 
 
-def test_the_log_itself_never_holds_ephemeral_content(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_the_log_itself_never_holds_ephemeral_content(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         sent = await stage.send(chat, ANNA, "for a moment", ttl_s=60)
         entry = await stage.reader.one(chat, sent.sequence)
@@ -194,10 +200,10 @@ def test_the_log_itself_never_holds_ephemeral_content(play: Play) -> None:
     play(scene)
 
 
-def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await talk(stage, 3)
-        row: dict[str, Value] = {"chat_id": f"{chat.tenant}#{chat.chat}", "sequence": 3}
+        row: dict[str, ItemValue] = {"chat_id": f"{chat.tenant}#{chat.chat}", "sequence": 3}
         other = await stage.reader.one(chat, 2)
         assert other is not None
         await stage.client.update(
@@ -205,12 +211,12 @@ def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(
         )
         page = await stage.history.before(chat, BEN, None, 10)
         assert [shown.state for shown in page.entries] == [
-            State.THERE,
-            State.UNREADABLE,
-            State.THERE,
-            State.THERE,
+            ContentState.ACTIVE,
+            ContentState.UNREADABLE,
+            ContentState.ACTIVE,
+            ContentState.ACTIVE,
         ]
         assert [shown.content and shown.content.text for shown in page.entries] == ["m2", None, "m0", None]
-        assert (await stage.history.one(chat, BEN, 3)).state is State.UNREADABLE
+        assert (await stage.history.one(chat, BEN, 3)).state is ContentState.UNREADABLE
 
     play(scene)

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.memory_log import MemoryLog
 from fixtures.packed_log import PackedLog
 from fixtures.tables import REGION, Tables
@@ -14,21 +14,21 @@ from fixtures.tables import REGION, Tables
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen
-from tidings.messages.ports import COMMITTED, KeyTaken, Log, Occupied
-from tidings.messages.store import DynamoLog
+from tidings.messages.model import Draft, Entry, EntryKind, KeyRecord, Refusal
+from tidings.messages.ports import COMMITTED, DuplicateKey, Log, PositionTaken
+from tidings.messages.store import DynamoMessageLog
 from tidings.platform.dynamo.opening import open_client
 
 type Opened = Callable[[], AbstractAsyncContextManager[Log]]
 
 
 @pytest.fixture
-def chat(space: Space) -> ChatKey:
+def chat(space: Namespace) -> ChatKey:
     return ChatKey(TenantId(space.tenant), ChatId("c"))
 
 
 @pytest.fixture
-def other(space: Space) -> ChatKey:
+def other(space: Namespace) -> ChatKey:
     return ChatKey(TenantId(space.tenant), ChatId("c2"))
 
 
@@ -51,7 +51,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     @asynccontextmanager
     async def in_dynamo() -> AsyncIterator[Log]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield DynamoLog(client, SystemClock())
+            yield DynamoMessageLog(client, SystemClock())
 
     return in_dynamo
 
@@ -60,7 +60,7 @@ def entry(sequence: int, key: str = "", content: bytes = b"hi", **more: Any) -> 
     return Entry(
         sequence=sequence,
         ordinal=sequence - 1,
-        kind=more.pop("kind", Kind.MESSAGE),
+        kind=more.pop("kind", EntryKind.MESSAGE),
         sender=UserId("anna"),
         client_key=ClientKey(key or f"k{sequence}"),
         fingerprint=content,
@@ -71,7 +71,7 @@ def entry(sequence: int, key: str = "", content: bytes = b"hi", **more: Any) -> 
 
 
 def draft(key: str) -> Draft:
-    return Draft(kind=Kind.MESSAGE, sender=UserId("anna"), client_key=ClientKey(key), fingerprint=b"hi")
+    return Draft(kind=EntryKind.MESSAGE, sender=UserId("anna"), client_key=ClientKey(key), fingerprint=b"hi")
 
 
 def check(opened: Opened, test: Callable[[Log], Coroutine[Any, Any, None]]) -> None:
@@ -92,7 +92,7 @@ def test_a_log_that_was_never_written_has_no_newest(opened: Opened, chat: ChatKe
 def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
     whole = entry(
         1,
-        kind=Kind.JOIN,
+        kind=EntryKind.JOIN,
         content_type="text/plain",
         visible_until_ms=5,
         refers_to=1,
@@ -116,7 +116,7 @@ def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, 
 def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKey) -> None:
     async def test(log: Log) -> None:
         await log.append(chat, [entry(1)])
-        assert await log.append(chat, [entry(1, "other")]) == Occupied(entry(1))
+        assert await log.append(chat, [entry(1, "other")]) == PositionTaken(entry(1))
         assert await log.newest(chat) == entry(1)
 
     check(opened, test)
@@ -126,7 +126,7 @@ def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
     async def test(log: Log) -> None:
         await log.append(chat, [entry(1)])
         assert await log.append(chat, [entry(2), entry(3), entry(4)]) == COMMITTED
-        assert await log.append(chat, [entry(4, "x"), entry(5, "y")]) == Occupied(entry(4))
+        assert await log.append(chat, [entry(4, "x"), entry(5, "y")]) == PositionTaken(entry(4))
         newest = await log.newest(chat)
         assert newest is not None
         assert newest.sequence == 4
@@ -137,9 +137,11 @@ def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
 def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
     async def test(log: Log) -> None:
         assert await log.append(chat, [entry(1, "k")], is_keyed=True) == COMMITTED
-        assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == KeyTaken(Seen(1, b"hi"))
+        assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == DuplicateKey(
+            KeyRecord(1, b"hi")
+        )
         assert await log.append(other, [entry(1, "k")], is_keyed=True) == COMMITTED
-        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) == Seen(1, b"hi")
+        assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) == KeyRecord(1, b"hi")
         newest = await log.newest(chat)
         assert newest is not None
         assert newest.sequence == 1
@@ -150,7 +152,7 @@ def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKe
 def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> None:
     async def test(log: Log) -> None:
         await log.append(chat, [entry(1)])
-        assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), Occupied)
+        assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), PositionTaken)
         assert await log.append(chat, [entry(2, "k")], is_keyed=True) == COMMITTED
 
     check(opened, test)
@@ -162,7 +164,7 @@ def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKe
         assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) is None
         assert await log.refuse_key(chat, draft("k"), Code.BLOCKED) == Refusal(Code.NOT_A_MEMBER)
         taken = await log.append(chat, [entry(2, "k")], is_keyed=True)
-        assert taken == KeyTaken(Refusal(Code.NOT_A_MEMBER))
+        assert taken == DuplicateKey(Refusal(Code.NOT_A_MEMBER))
 
     check(opened, test)
 
@@ -174,7 +176,7 @@ def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat
         above, has_more = await log.follow(chat, 4)
         assert not has_more
         assert [(e.sequence, e.ordinal, e.kind, e.key, e.fingerprint) for e in above] == [
-            (n, n - 1, Kind.MESSAGE, entry(n).key, b"hi") for n in (5, 6, 7)
+            (n, n - 1, EntryKind.MESSAGE, entry(n).key, b"hi") for n in (5, 6, 7)
         ]
         assert list((await log.follow(chat, 7)).entries) == []
 
@@ -185,7 +187,7 @@ def test_keys_of_a_range_are_exactly_those_of_the_range(opened: Opened, chat: Ch
     async def test(log: Log) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
-        assert list(await log.keys(chat, 2, 5)) == [(entry(n).key, Seen(n, b"hi")) for n in (3, 4, 5)]
+        assert list(await log.keys(chat, 2, 5)) == [(entry(n).key, KeyRecord(n, b"hi")) for n in (3, 4, 5)]
 
     check(opened, test)
 
@@ -207,7 +209,7 @@ def test_of_many_who_want_one_place_one_gets_it(opened: Opened, chat: ChatKey) -
         outcomes = await asyncio.gather(*(log.append(chat, [entry(1, f"k{n}")]) for n in range(16)))
         assert outcomes.count(COMMITTED) == 1
         newest = await log.newest(chat)
-        winners = {o.entry.key for o in outcomes if isinstance(o, Occupied) and o.entry is not None}
+        winners = {o.entry.key for o in outcomes if isinstance(o, PositionTaken) and o.entry is not None}
         assert newest is not None
         assert winners == {newest.key}
 

@@ -3,21 +3,23 @@
 from collections import Counter
 
 import pytest
-from fixtures.stage import ANNA, BEN, Play, Stage, by, code_of
+from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.tables.patterns import messages as patterns
 
 
-def calls_and_units(client: Client) -> Counter[tuple[str, str]]:
+def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:
     """Of every access pattern that was used: its calls, retries, units."""
     return Counter({(count.pattern, count.name): int(count.value) for count in client.ledger if count.value})
 
 
-def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read(
+    play: RunUseCases,
+) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA)
         before = calls_and_units(stage.client)
@@ -29,10 +31,10 @@ def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_n
     play(scene)
 
 
-def test_a_message_of_more_than_a_kilobyte_is_two_units(play: Play) -> None:
+def test_a_message_of_more_than_a_kilobyte_is_two_units(play: RunUseCases) -> None:
     """So that the ledger of the test above could say another number."""
 
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA)
         before = calls_and_units(stage.client)
@@ -42,8 +44,8 @@ def test_a_message_of_more_than_a_kilobyte_is_two_units(play: Play) -> None:
     play(scene)
 
 
-def test_a_sender_without_a_position_costs_four_units(play: Play) -> None:
-    async def scene(stage: Stage) -> None:
+def test_a_sender_without_a_position_costs_four_units(play: RunUseCases) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA)
         before = calls_and_units(stage.client)
@@ -55,8 +57,8 @@ def test_a_sender_without_a_position_costs_four_units(play: Play) -> None:
 
 
 @pytest.mark.parametrize("part", ["a#b", "a*", "", "x" * 65])
-def test_what_would_change_the_shape_of_a_key_is_refused(play: Play, part: str) -> None:
-    async def scene(stage: Stage) -> None:
+def test_what_would_change_the_shape_of_a_key_is_refused(play: RunUseCases, part: str) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         assert await code_of(stage.manage.direct(stage.tenant, ANNA, UserId(part))) is Code.REQUEST_INVALID
         assert await code_of(stage.manage.add(chat, by(ANNA), [UserId(part)])) is Code.REQUEST_INVALID

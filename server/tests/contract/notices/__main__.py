@@ -8,20 +8,20 @@ import tempfile
 import time
 from pathlib import Path
 
-from contract.notices.wide_machine import WideMachine
-from fixtures.engines import Dynamo, Space
+from contract.notices.wide_machine import BroadcastMachine
+from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import make_tables
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 
 STEPS = 50
 
 
-class Counting(WideMachine):
+class Counting(BroadcastMachine):
     steps = 0
 
     @invariant()
@@ -36,7 +36,7 @@ def main() -> None:
     asked = parser.parse_args()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as home:
-        fleet = Fleet(Path(home), user_cache(), dies_with_us=True)
+        fleet = LocalCluster(Path(home), default_cache(), dies_with_us=True)
         try:
             play(fleet, asked.engine, asked.steps)
         finally:
@@ -56,10 +56,10 @@ def cpu() -> str:
     return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "unknown")
 
 
-def play(fleet: Fleet, engine: DynamoKind, steps: int) -> None:
-    fleet.start(Wish(engines=frozenset({Engine.DYNAMO}), dynamo=engine))
+def play(fleet: LocalCluster, engine: DynamoKind, steps: int) -> None:
+    fleet.start(StartRequest(engines=frozenset({Engine.DYNAMO}), dynamo=engine))
     url = f"http://{fleet.status()[0].node.address}"
-    for tables in make_tables(Dynamo(engine, url), Space().table_prefix):
+    for tables in make_tables(Dynamo(engine, url), Namespace().table_prefix):
         Counting.tables = tables
         while Counting.steps < steps:
             run_state_machine_as_test(Counting, settings=_how(steps - Counting.steps))

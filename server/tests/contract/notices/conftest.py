@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.engines import Space
-from fixtures.notices import Notices, open_notices
+from fixtures.engines import Namespace
+from fixtures.notices import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
-type Scene = Callable[[Notices], Coroutine[Any, Any, None]]
+type Scene = Callable[[NotificationEnv], Coroutine[Any, Any, None]]
 type Act = Callable[[Scene], None]
 
 
 @pytest.fixture
-def act(tables: Tables, space: Space, tmp_path: Path) -> Act:
+def act(tables: Tables, space: Namespace, tmp_path: Path) -> Act:
     def run(scene: Scene) -> None:
         async def acted() -> None:
-            async with open_notices(tables, space.tenant, tmp_path / "tidings.key") as notices:
+            async with open_notification_env(tables, space.tenant, tmp_path / "tidings.key") as notices:
                 await asyncio.wait_for(scene(notices), 60)
 
         asyncio.run(acted())

@@ -5,19 +5,19 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from fixtures.engines import Space
-from fixtures.inboxes import Inboxes, Reference
+from fixtures.engines import Namespace
+from fixtures.inboxes import InboxEnv, InboxReference
 from fixtures.tables import REGION, Tables
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tidings.notices.give import Gift
-from tidings.notices.model import NoticeId, Row
-from tidings.notices.ports import Shelf
-from tidings.notices.read import Filter
+from tidings.notices.give import DeliveryOutcome
+from tidings.notices.model import NotificationId, NotificationRow
+from tidings.notices.ports import InboxRepository
+from tidings.notices.read import NotificationFilter
 from tidings.notices.rules import DAY_MS, HOUR_MS
-from tidings.notices.store import DynamoShelf
-from tidings.platform.dynamo.client import Client
+from tidings.notices.store import DynamoInboxRepository
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 
 USERS = ("anna", "ben")
@@ -34,24 +34,24 @@ class Machine(RuleBasedStateMachine):
     """The clock moves by full seconds and what expires does so between them: then all agree on what has expired."""
 
     tables: Tables
-    make_shelf: Callable[[Client], Shelf] = DynamoShelf
+    make_shelf: Callable[[DynamoClient], InboxRepository] = DynamoInboxRepository
 
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.opening: AbstractAsyncContextManager[Client] = open_client(
+        self.opening: AbstractAsyncContextManager[DynamoClient] = open_client(
             self.tables.url, REGION, self.tables.prefix
         )
         client = self.run(self.opening.__aenter__())
         self.inboxes = self.open(client)
         self.wanted = self.references()
-        self.sent: list[tuple[NoticeId, int, int | None]] = []
+        self.sent: list[tuple[NotificationId, int, int | None]] = []
 
-    def open(self, client: Client) -> Inboxes:
-        return Inboxes(type(self).make_shelf(client), Space().tenant)
+    def open(self, client: DynamoClient) -> InboxEnv:
+        return InboxEnv(type(self).make_shelf(client), Namespace().tenant)
 
-    def references(self) -> Mapping[str, Reference]:
-        return {name: Reference() for name in USERS}
+    def references(self) -> Mapping[str, InboxReference]:
+        return {name: InboxReference() for name in USERS}
 
     def looked_at(self) -> Collection[str]:
         return USERS
@@ -88,8 +88,8 @@ class Machine(RuleBasedStateMachine):
         wanted = self.wanted[who]
         gift = self.run(self.inboxes.give(who, notice, category, expires_ms))
         is_known = notice in wanted.there | wanted.redacted
-        assert gift is not Gift.THERE or is_known
-        if gift is Gift.GIVEN:
+        assert gift is not DeliveryOutcome.THERE or is_known
+        if gift is DeliveryOutcome.GIVEN:
             assert not is_known
             wanted.there.add(notice)
             wanted.categories[notice] = category
@@ -162,15 +162,19 @@ class Machine(RuleBasedStateMachine):
         wanted, now_ms = self.wanted[who], self.now_ms
         live = wanted.live(now_ms)
         assert self.listed(who) == wanted.newest_first(live - wanted.archived)
-        assert self.listed(who, Filter(is_unread=True)) == wanted.newest_first(wanted.unread(now_ms))
-        assert self.listed(who, Filter(is_archived=True)) == wanted.newest_first(live & wanted.archived)
+        assert self.listed(who, NotificationFilter(is_unread=True)) == wanted.newest_first(
+            wanted.unread(now_ms)
+        )
+        assert self.listed(who, NotificationFilter(is_archived=True)) == wanted.newest_first(
+            live & wanted.archived
+        )
         of_one = {n for n in live - wanted.archived if wanted.categories[n] == 1}
-        assert self.listed(who, Filter(category=1)) == wanted.newest_first(of_one)
+        assert self.listed(who, NotificationFilter(category=1)) == wanted.newest_first(of_one)
 
-    def listed(self, who: str, wanted: Filter | None = None) -> list[NoticeId]:
+    def listed(self, who: str, wanted: NotificationFilter | None = None) -> list[NotificationId]:
         return self.run(self.inboxes.listed(who, wanted))
 
-    def is_later(self, who: str, *notices: NoticeId) -> None:
+    def is_later(self, who: str, *notices: NotificationId) -> None:
         """What is given or made unread again is later than all that was before."""
         since, there = self.wanted[who].since, self.wanted[who].there
         before_ms = max((since[each] for each in there if each in since), default=0)
@@ -178,10 +182,10 @@ class Machine(RuleBasedStateMachine):
             since[notice] = self.row(who, notice).since_ms
             assert since[notice] > before_ms
 
-    def row(self, who: str, notice: NoticeId) -> Row:
+    def row(self, who: str, notice: NotificationId) -> NotificationRow:
         return self.run(self.inboxes.shelf.rows(self.inboxes.owner(who), [notice]))[notice]
 
-    def some(self, who: str, which: int) -> list[NoticeId]:
+    def some(self, who: str, which: int) -> list[NotificationId]:
         """One to three of what the user has, now or earlier."""
         known = sorted(self.wanted[who].known)
         return [known[(which + step * 7) % len(known)] for step in range(which % 3 + 1)] if known else []

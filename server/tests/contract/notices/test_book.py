@@ -4,23 +4,23 @@ import asyncio
 from collections import Counter
 
 import pytest
-from fixtures.engines import Space
-from fixtures.inboxes import Inboxes
+from fixtures.engines import Namespace
+from fixtures.inboxes import InboxEnv
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.ids import encode_ulid
-from tidings.notices.give import Gift
-from tidings.notices.model import NoticeId
-from tidings.notices.read import Filter
+from tidings.notices.give import DeliveryOutcome
+from tidings.notices.model import NotificationId
+from tidings.notices.read import NotificationFilter
 from tidings.notices.rules import DAY_MS
-from tidings.notices.store import DynamoShelf
-from tidings.platform.dynamo.client import Client
+from tidings.notices.store import DynamoInboxRepository
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
 
 
-class Opened(Inboxes):
-    def __init__(self, client: Client, tenant: str = "") -> None:
-        super().__init__(DynamoShelf(client), tenant or Space().tenant)
+class Opened(InboxEnv):
+    def __init__(self, client: DynamoClient, tenant: str = "") -> None:
+        super().__init__(DynamoInboxRepository(client), tenant or Namespace().tenant)
         self.client = client
         self._before: Counter[str] = Counter()
 
@@ -95,14 +95,14 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
         )
         total, by_category, _ = await at.counted("anna")
         assert (total, by_category) == (11, {1: 5, 2: 6})
-        assert len(await at.listed("anna", Filter(is_unread=True))) == 11
+        assert len(await at.listed("anna", NotificationFilter(is_unread=True))) == 11
 
 
 async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         gifts = await asyncio.gather(*(at.give("anna", at.notice(), 1) for _ in range(25)))
-        assert gifts == [Gift.GIVEN] * 25
+        assert gifts == [DeliveryOutcome.GIVEN] * 25
         assert await at.counted("anna") == (25, {1: 25}, 25)
 
 
@@ -117,7 +117,7 @@ async def test_what_is_kept_no_longer_is_deleted_and_leaves_the_counts(tables: T
         assert await at.counted("anna") == (1, {1: 1}, 1)
         assert await at.listed("anna") == [new]
         assert await at.shelf.rows(at.owner("anna"), [old]) == {}
-        assert await at.give("anna", old, 1) is Gift.LATE
+        assert await at.give("anna", old, 1) is DeliveryOutcome.LATE
         at.spent()
         await at.counted("anna")
         assert at.spent() == {"inbox.read_counts": 1}
@@ -130,7 +130,7 @@ async def test_looking_at_a_stranger_writes_nothing(tables: Tables) -> None:
         assert await at.counted("nobody") == (0, {}, 0)
         assert await at.listed("nobody") == []
         await at.read.explain(at.owner("nobody"), 10)
-        await at.mark.read(at.owner("nobody"), [NoticeId(encode_ulid(at.clock.at_ms, 1))])
+        await at.mark.read(at.owner("nobody"), [NotificationId(encode_ulid(at.clock.at_ms, 1))])
         await at.mark.read_all(at.owner("nobody"))
         await at.mark.see_all(at.owner("nobody"))
         assert at.spent().keys() == {"inbox.read_counts", "inbox.read_rows", "inbox.read_row"}

@@ -4,35 +4,35 @@ import pytest
 from contract.notices.conftest import Act
 from contract.notices.test_send import look_after_all
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import Notices
+from fixtures.notices import NotificationEnv
 from fixtures.stage import code_of
 
 from tidings.broadcasts import estimate
-from tidings.broadcasts.model import LogId, Reached
+from tidings.broadcasts.model import BroadcastLogId, RolloutStatus
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
-from tidings.notices.broadcast import Announced, Step, WideWish
-from tidings.notices.model import NoticeId
+from tidings.notices.broadcast import BroadcastRequest, BroadcastResult, RolloutStep
+from tidings.notices.model import NotificationId
 
 HELLO = {"title": "to all of you"}
 USERS = [f"user{number:03d}" for number in range(100)]
 
 
-async def send(at: Notices, key: str | None = None, **more: object) -> Announced:
-    wish = WideWish(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
+async def send(at: NotificationEnv, key: str | None = None, **more: object) -> BroadcastResult:
+    wish = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
     return await at.cases.broadcast(at.tenant, DEFAULT, wish, key)
 
 
-async def reached(at: Notices, notice: NoticeId) -> Reached:
-    return await at.cases.wide.announce.reached(LogId(at.tenant, DEFAULT), notice)
+async def reached(at: NotificationEnv, notice: NotificationId) -> RolloutStatus:
+    return await at.cases.broadcasts.announce.status(BroadcastLogId(at.tenant, DEFAULT), notice)
 
 
-async def holders(at: Notices) -> int:
+async def holders(at: NotificationEnv) -> int:
     return sum([await at.total(user) for user in USERS])
 
 
 def test_everyone_has_it_beside_his_own_notices_newest_first(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         await at.given("anna", message={"title": "first"})
         at.clock.ahead_ms += 10
         await send(at, category="sport")
@@ -47,30 +47,32 @@ def test_everyone_has_it_beside_his_own_notices_newest_first(act: Act) -> None:
 
 
 def test_a_mark_of_all_is_for_both_kinds(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         await at.given("anna")
         sent = await send(at)
         assert (await at.cases.mark.read_all(at.owner("anna"))).total == 0
-        assert (await at.cases.mark.reopen(at.owner("anna"), [sent.notice])).total == 1
-        assert (await at.cases.mark.archive(at.owner("anna"), [sent.notice])).total == 0
-        assert (await at.cases.mark.restore(at.owner("anna"), [sent.notice])).total == 1
-        assert (await at.cases.mark.read(at.owner("anna"), [sent.notice])).total == 0
+        assert (await at.cases.mark.reopen(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.mark.archive(at.owner("anna"), [sent.notification])).total == 0
+        assert (await at.cases.mark.restore(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.mark.read(at.owner("anna"), [sent.notification])).total == 0
 
     act(scene)
 
 
 def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = []
         for number in range(5):
             at.clock.ahead_ms += 10
-            sent.append((await send(at)).notice if number % 2 else (await at.given("anna")).notice)
+            sent.append(
+                (await send(at)).notification if number % 2 else (await at.given("anna")).notification
+            )
         first = await at.cases.read.page(at.owner("anna"), 2)
         at.clock.ahead_ms += 10
         await send(at)
         second = await at.cases.read.page(at.owner("anna"), 2, below=first.below)
         third = await at.cases.read.page(at.owner("anna"), 2, below=second.below)
-        pages = (*first.notices, *second.notices, *third.notices)
+        pages = (*first.notifications, *second.notifications, *third.notifications)
         assert [each.row.id for each in pages] == sent[::-1]
         assert third.below is None
 
@@ -78,25 +80,25 @@ def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -
 
 
 def test_a_try_with_the_same_key_is_the_same_broadcast(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         first = await send(at, key="k1")
         again = await send(at, key="k1")
-        assert (again.notice, again.reached.sequence, again.is_new) == (first.notice, 1, False)
-        assert again.reached.head == 1
-        await at.cases.recall.redact(at.tenant, DEFAULT, first.notice)
+        assert (again.notification, again.status.sequence, again.is_new) == (first.notification, 1, False)
+        assert again.status.head == 1
+        await at.cases.recall.redact(at.tenant, DEFAULT, first.notification)
         late = await send(at, key="k1")
-        assert (late.notice, late.reached.head) == (first.notice, 2)
+        assert (late.notification, late.status.head) == (first.notification, 2)
         assert await at.total("anna") == 0
-        assert await code_of(send(at, key="k1", segment=None, category="sport")) is Code.KEY_CONFLICT
+        assert await code_of(send(at, key="k1", segment=None, category="sport")) is Code.IDEMPOTENCY_CONFLICT
 
     act(scene)
 
 
 def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         starts_ms = at.clock.now_ms() + 60_000
         sent = await send(at, starts_ms=starts_ms)
-        assert (sent.reached.sequence, at.chunks.refs) == (None, [])
+        assert (sent.status.sequence, at.chunks.refs) == (None, [])
         await look_after_all(at)
         assert (await at.total("anna"), at.chunks.refs) == (0, [])
         other = await send(at)
@@ -108,26 +110,26 @@ def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
         for ref in refs:
             await at.cases.work(ref)
         assert await at.total("anna") == 1
-        assert (await reached(at, sent.notice)).sequence == 2 > (other.reached.sequence or 0)
+        assert (await reached(at, sent.notification)).sequence == 2 > (other.status.sequence or 0)
         assert await at.state(sent.jobs[0]) == "done"
 
     act(scene)
 
 
 def test_a_cancelled_start_never_comes(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.track.cancel(at.tenant, sent.jobs[0])
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         await at.work()
-        assert (await reached(at, sent.notice)).sequence is None
+        assert (await reached(at, sent.notification)).sequence is None
 
     act(scene)
 
 
 def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.track.pause(at.tenant, sent.jobs[0])
         await at.cases.track.resume(at.tenant, sent.jobs[0])
@@ -135,14 +137,14 @@ def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         await at.work()
-        assert (await reached(at, sent.notice)).sequence == 1
+        assert (await reached(at, sent.notification)).sequence == 1
 
     act(scene)
 
 
 def test_a_ramp_comes_step_by_step_to_each_user_once(act: Act) -> None:
-    async def scene(at: Notices) -> None:
-        sent = await send(at, steps=(Step(25), Step(75, 60)))
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, steps=(RolloutStep(25), RolloutStep(75, 60)))
         first = await holders(at)
         assert 10 <= first <= 40
         at.clock.ahead_ms += 61_000
@@ -150,61 +152,61 @@ def test_a_ramp_comes_step_by_step_to_each_user_once(act: Act) -> None:
         await at.work()
         second = await holders(at)
         assert first < second <= 90
-        await at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notice, 100)
+        await at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 100)
         assert await holders(at) == 100
-        again = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notice, 100)
-        assert await code_of(again) is Code.NOTHING_TO_CHANGE
+        again = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 100)
+        assert await code_of(again) is Code.NO_CHANGE
 
     act(scene)
 
 
 def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(act: Act) -> None:
-    async def scene(at: Notices) -> None:
-        sent = await send(at, steps=(Step(25), Step(100, 60)))
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, steps=(RolloutStep(25), RolloutStep(100, 60)))
         first = await holders(at)
-        halted = await at.cases.broadcast.halt(at.tenant, DEFAULT, sent.notice)
+        halted = await at.cases.broadcast.halt(at.tenant, DEFAULT, sent.notification)
         assert (halted.is_halted, halted.parts) == (True, 2_500)
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         await at.work()
         assert (await holders(at), await at.state(sent.jobs[0])) == (first, "done")
-        more = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notice, 50)
-        assert await code_of(more) is Code.NOTHING_TO_CHANGE
+        more = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 50)
+        assert await code_of(more) is Code.NO_CHANGE
 
     act(scene)
 
 
 def test_a_recall_is_one_entry_and_leaves_lists_and_counts(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await send(at)
         assert await at.total("anna") == 1
-        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notice, {"title": "corrected"})
+        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
         assert await at.messages("anna") == [{"title": "corrected"}]
-        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         assert (await at.total("anna"), await at.messages("anna"), recalled.job) == (0, [], None)
-        proof = await reached(at, sent.notice)
+        proof = await reached(at, sent.notification)
         assert (proof.redacted_ms, proof.head) == (recalled.at_ms, 2)
-        again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
-        assert (again, (await reached(at, sent.notice)).head) == (recalled, 2)
+        again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
+        assert (again, (await reached(at, sent.notification)).head) == (recalled, 2)
 
     act(scene)
 
 
 def test_what_is_recalled_before_its_start_never_comes(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
-        await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         await at.work()
-        assert (await at.total("anna"), (await reached(at, sent.notice)).sequence) == (0, None)
+        assert (await at.total("anna"), (await reached(at, sent.notification)).sequence) == (0, None)
 
     act(scene)
 
 
 def test_a_segment_is_asked_when_a_user_looks(act: Act) -> None:
-    async def scene(at: Notices) -> None:
-        people, segments = at.cases.wide.people, at.cases.wide.segments
+    async def scene(at: NotificationEnv) -> None:
+        people, segments = at.cases.broadcasts.profile_service, at.cases.broadcasts.segments
         assert await code_of(send(at, segment="pros")) is Code.SEGMENT_NOT_FOUND
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
         await people.set(at.tenant, UserId("anna"), {"plan": "pro"}, created_ms=0)
@@ -218,8 +220,8 @@ def test_a_segment_is_asked_when_a_user_looks(act: Act) -> None:
 
 
 def test_a_list_is_another_one_from_the_moment_it_is_made_active(act: Act) -> None:
-    async def scene(at: Notices) -> None:
-        segments, users = at.cases.wide.segments, ("anna", "ben", "cleo")
+    async def scene(at: NotificationEnv) -> None:
+        segments, users = at.cases.broadcasts.segments, ("anna", "ben", "cleo")
 
         async def upload(*names: str, version: int | None = None) -> int:
             wanted = [UserId(name) for name in names]
@@ -241,10 +243,10 @@ def test_a_list_is_another_one_from_the_moment_it_is_made_active(act: Act) -> No
 
 
 def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         await send(at)
         at.clock.ahead_ms += 10_000
-        await at.cases.wide.people.set(at.tenant, UserId("anna"), {})
+        await at.cases.broadcasts.profile_service.set(at.tenant, UserId("anna"), {})
         assert (await at.total("anna"), await at.total("ben")) == (0, 1)
         await send(at)
         assert (await at.total("anna"), await at.total("ben")) == (1, 2)
@@ -255,7 +257,7 @@ def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
 
 
 def test_it_expires_by_itself_and_says_when(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         ends_ms = at.clock.now_ms() + 5_000
         await send(at, expires_ms=ends_ms)
         sheet = await at.cases.read.counts(at.owner("anna"))
@@ -269,7 +271,7 @@ def test_it_expires_by_itself_and_says_when(act: Act) -> None:
 
 
 def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         before = written(at)
         await send(at, key="k1")
         assert written(at) - before <= 10
@@ -283,42 +285,42 @@ def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act
 
 
 def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         tracked, other = await send(at, tracks_reads=True), await send(at)
-        await at.cases.mark.read(at.owner("anna"), [tracked.notice, other.notice])
+        await at.cases.mark.read(at.owner("anna"), [tracked.notification, other.notification])
         await at.cases.mark.read_all(at.owner("ben"))
-        await at.cases.mark.archive(at.owner("cleo"), [tracked.notice])
+        await at.cases.mark.archive(at.owner("cleo"), [tracked.notification])
         readers = at.cases.broadcast.readers
-        first = await readers(at.tenant, DEFAULT, tracked.notice, 1)
-        rest = await readers(at.tenant, DEFAULT, tracked.notice, 5, first.below)
+        first = await readers(at.tenant, DEFAULT, tracked.notification, 1)
+        rest = await readers(at.tenant, DEFAULT, tracked.notification, 5, first.below)
         assert [each.user for each in (*first.readers, *rest.readers)] == ["anna", "ben"]
         assert rest.below is None
-        assert await code_of(readers(at.tenant, DEFAULT, other.notice, 1)) is Code.REQUEST_INVALID
+        assert await code_of(readers(at.tenant, DEFAULT, other.notification, 1)) is Code.REQUEST_INVALID
 
     act(scene)
 
 
-def written(at: Notices) -> float:
+def written(at: NotificationEnv) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "write_units")
 
 
-def called(at: Notices) -> float:
+def called(at: NotificationEnv) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "calls")
 
 
 def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(at: Notices) -> None:
-        segments, people = at.cases.wide.segments, at.cases.wide.people
+    async def scene(at: NotificationEnv) -> None:
+        segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
-        nobody = await at.cases.wide.estimate(at.tenant, None)
+        nobody = await at.cases.broadcasts.estimate(at.tenant, None)
         assert nobody == (0, 0, 0, 0, 0)
         for number in range(300):
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
-        assert await at.cases.wide.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
-        assert await at.cases.wide.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
+        assert await at.cases.broadcasts.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
+        assert await at.cases.broadcasts.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
         monkeypatch.setattr(estimate, "_COUNTED", -1)  # as if there were too many to count
-        everyone = await at.cases.wide.estimate(at.tenant, None)
-        pros = await at.cases.wide.estimate(at.tenant, "pros")
+        everyone = await at.cases.broadcasts.estimate(at.tenant, None)
+        pros = await at.cases.broadcasts.estimate(at.tenant, "pros")
         assert everyone.users == 256 * everyone.met
         assert everyone.low <= 300 <= everyone.high or everyone.seen == 0
         assert pros.met <= pros.seen

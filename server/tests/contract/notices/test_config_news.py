@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from fixtures.loops import eventually, until
 from fixtures.redis_cluster import Connect, Servers
 
-from tidings.kernel.caching import Keep
+from tidings.kernel.caching import CachePolicy
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.notices.config import Inbox, Wanted
-from tidings.notices.inboxes import Inboxes, InboxReader
+from tidings.notices.config import Inbox, InboxSpec
+from tidings.notices.inboxes import InboxConfigCache, InboxConfigService
 from tidings.notices.model import InboxId
-from tidings.notices.store import RedisConfigNews
+from tidings.notices.store import RedisConfigInvalidation
 
 ACME = TenantId("acme")
-HOUR = Keep(fresh_s=3_600.0)
+HOUR = CachePolicy(fresh_s=3_600.0)
 
 
 class Configured:
@@ -37,16 +37,16 @@ class Configured:
 async def test_a_change_is_heard_of_by_who_keeps_the_inbox(servers: Servers, connect: Connect) -> None:
     table = Configured()
     async with connect(servers) as here, connect(servers) as there:
-        reader = InboxReader(table, SystemClock(), HOUR)
-        RedisConfigNews(there).listen(reader.forget)
-        changing = Inboxes(table, SystemClock(), news=RedisConfigNews(here))
-        await changing.set(ACME, "default", lambda _: Wanted(title="0"))
+        reader = InboxConfigCache(table, SystemClock(), HOUR)
+        RedisConfigInvalidation(there).listen(reader.evict)
+        changing = InboxConfigService(table, SystemClock(), invalidation=RedisConfigInvalidation(here))
+        await changing.set(ACME, "default", lambda _: InboxSpec(title="0"))
         assert (await reader.of(ACME, "default")).title == "0"
 
         async def is_known() -> None:
             """The subscription may stand a moment later than the first change: that is what the bound is for."""
             title = f"{int(table.inboxes[ACME, InboxId('default')].title) + 1}"
-            await changing.set(ACME, "default", lambda _: Wanted(title=title))
+            await changing.set(ACME, "default", lambda _: InboxSpec(title=title))
             await until(lambda: not reader._cache._present, 1.0)
             assert (await reader.of(ACME, "default")).title == title
 
@@ -56,6 +56,8 @@ async def test_a_change_is_heard_of_by_who_keeps_the_inbox(servers: Servers, con
 async def test_a_change_is_made_though_nobody_can_be_told(servers: Servers, connect: Connect) -> None:
     table = Configured()
     async with connect(servers) as redis:
-        news = RedisConfigNews(redis)
-    made = await Inboxes(table, SystemClock(), news=news).set(ACME, "default", lambda _: Wanted(title="News"))
+        news = RedisConfigInvalidation(redis)
+    made = await InboxConfigService(table, SystemClock(), invalidation=news).set(
+        ACME, "default", lambda _: InboxSpec(title="News")
+    )
     assert made.title == "News"

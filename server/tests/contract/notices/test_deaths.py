@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import Notices, open_notices
+from fixtures.notices import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
 from tidings.jobs.model import ChunkRef
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 
 USERS = [f"user{number:03d}" for number in range(104)]
 BOUNDARIES = ("jobs.read", "jobs.read_done", "inbox.find_content", "jobs.read_chunk", "jobs.mark_done")
@@ -28,7 +28,7 @@ class Death(BaseException):
 class Mortal:
     """A client whose process dies at the n-th call of a pattern: before it goes out, or before its answer is seen."""
 
-    def __init__(self, client: Client, pattern: str, count: int, *, is_after: bool) -> None:
+    def __init__(self, client: DynamoClient, pattern: str, count: int, *, is_after: bool) -> None:
         self._client = client
         self._pattern = pattern
         self._left = count
@@ -73,18 +73,18 @@ def test_nor_does_it_matter_on_the_reference_engine(
 
 
 async def _dies(tables: Tables, key_file: Path, pattern: str, count: int, *, is_after: bool) -> None:
-    async with open_notices(tables, Space().tenant, key_file) as at:
+    async with open_notification_env(tables, Namespace().tenant, key_file) as at:
         mortal = Mortal(at.client, pattern, count, is_after=is_after)
         sent = await at.send(USERS)
         await work(at, mortal)
         assert await counted(at) == {1}
-        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         assert await work(at, mortal)
         assert await counted(at) == {0}
         assert [await at.state(job) for job in (sent.job, recalled.job)] == ["done", "done"]
 
 
-async def work(at: Notices, mortal: Mortal) -> bool:
+async def work(at: NotificationEnv, mortal: Mortal) -> bool:
     """By a worker that may die; then by another, which gets all events again: no offset was committed."""
     refs = at.chunks.take()
     dying = at.process(mortal)  # type: ignore[arg-type]  # quacks like a client until it dies
@@ -103,14 +103,14 @@ async def _has_died(worker: Any, refs: list[ChunkRef]) -> bool:
     return False
 
 
-async def counted(at: Notices) -> set[int]:
+async def counted(at: NotificationEnv) -> set[int]:
     """What everybody has: as counted, and as listed."""
     found = await asyncio.gather(*(_has(at, user) for user in USERS))
     return set(found)
 
 
-async def _has(at: Notices, user: str) -> int:
-    rows = (await at.cases.read.page(at.owner(user), 10)).notices
+async def _has(at: NotificationEnv, user: str) -> int:
+    rows = (await at.cases.read.page(at.owner(user), 10)).notifications
     total = await at.total(user)
     assert len(rows) == total
     return total

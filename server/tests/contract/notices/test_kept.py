@@ -3,12 +3,12 @@
 import pytest
 from contract.notices.conftest import Act
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import NEWS, Notices
+from fixtures.notices import NEWS, NotificationEnv
 from msgspec.structs import replace
 
-from tidings.jobs.store.due import shard_of
+from tidings.jobs.store.due import due_shard
 from tidings.kernel.ids import ulid_ms
-from tidings.run.inboxes import join_notices
+from tidings.run.inboxes import build_inboxes
 from tidings.tables.items.inbox import JOBS_OF_TENANT, LISTED_SORT, OF_JOB
 from tidings.tables.patterns import jobs as patterns
 
@@ -19,9 +19,9 @@ DAY_S = 86_400
 def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notices(
     act: Act, retention_days: int | None, chunk_days: int | None
 ) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         await at.make_inbox(replace(NEWS, retention_days=retention_days))
-        at.cases.reader.forget(at.tenant, DEFAULT)
+        at.cases.reader.evict(at.tenant, DEFAULT)
         sent = await at.given("anna")
 
         async def days(partition: str, sort: str) -> int | None:
@@ -30,7 +30,7 @@ def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_
             return None if "ttl" not in item else (int(item["ttl"]) - ulid_ms(sent.job) // 1000) // DAY_S
 
         job = OF_JOB.render(tenant=at.tenant, job=sent.job)
-        listed = JOBS_OF_TENANT.render(tenant=at.tenant, shard=shard_of(sent.job))
+        listed = JOBS_OF_TENANT.render(tenant=at.tenant, shard=due_shard(sent.job))
         assert await days(listed, LISTED_SORT.render(job=sent.job)) == 90
         assert [await days(job, sort) for sort in ("job", "d#000000", "k#000000")] == [93, 96, chunk_days]
 
@@ -38,7 +38,7 @@ def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_
 
 
 def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         gone, kept = await at.given("anna"), await at.given("anna")
         key = {"PK": OF_JOB.render(tenant=at.tenant, job=gone.job), "SK": "job"}
         await at.client.delete(patterns.DEQUEUE, key)
@@ -49,8 +49,8 @@ def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(act: Act) ->
 
 
 def test_how_long_is_a_setting(act: Act) -> None:
-    async def scene(at: Notices) -> None:
-        at.cases = join_notices(at.client, at.ring, at.clock, at.chunks, jobs_kept_days=7)
+    async def scene(at: NotificationEnv) -> None:
+        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, jobs_kept_days=7)
         sent = await at.given("anna")
         item = await at.client.get(
             patterns.READ, {"PK": OF_JOB.render(tenant=at.tenant, job=sent.job), "SK": "job"}

@@ -7,39 +7,39 @@ from pathlib import Path
 
 import msgspec
 from contract.kafka.harness import QUICK, make_topic, never_bury, publishing, read_log
-from fixtures.engines import Space
-from fixtures.notices import Notices, open_notices
+from fixtures.engines import Namespace
+from fixtures.notices import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
-from tidings.jobs.look_after import LookAfter
+from tidings.jobs.look_after import JobSweeper
 from tidings.jobs.model import ChunkRef
-from tidings.jobs.store import GROUP, DynamoDue, KafkaChunks, decode, kafka_key
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.consumer import Consumer
-from tidings.platform.kafka.consumers import KafkaConsumers
-from tidings.platform.kafka.lane import Work
+from tidings.jobs.store import CHUNK_GROUP, DynamoDueJobs, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.consumer import KafkaConsumer
+from tidings.platform.kafka.consumers import KafkaConsumerLag
+from tidings.platform.kafka.lane import RecordHandlers
 from tidings.run.inboxes import join_look_after
-from tidings.run.notices import Handler
-from tidings.topics.declaration import NOTICES
+from tidings.run.notices import ChunkHandler
+from tidings.topics.declaration import NOTIFICATIONS
 
 USERS = [f"user{number:04d}" for number in range(205)]
 ENDS_S = 120.0
 
 
 def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_after_it(
-    tables_dynoxide: Tables, kafka: str, space: Space, tmp_path: Path
+    tables_dynoxide: Tables, kafka: str, space: Namespace, tmp_path: Path
 ) -> None:
-    connection = Connection(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
-    make_topic(connection, NOTICES.name)
+    connection = KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+    make_topic(connection, NOTIFICATIONS.name)
 
     async def scene() -> None:
         async with (
-            open_notices(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
+            open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
             publishing(connection) as publisher,
             asyncio.timeout(ENDS_S),
         ):
-            chunks = KafkaChunks(publisher)
-            made = KafkaConsumers(connection, topic=NOTICES.name, group=GROUP, key_of=kafka_key)
+            chunks = KafkaChunkPublisher(publisher)
+            made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
             with closing(made) as consumers:
                 jobs = join_look_after(at.client, at.clock, chunks, consumers)
                 await waits_for_lag(at, jobs, chunks, connection)
@@ -47,7 +47,9 @@ def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_afte
     asyncio.run(scene())
 
 
-async def waits_for_lag(at: Notices, jobs: LookAfter, chunks: KafkaChunks, connection: Connection) -> None:
+async def waits_for_lag(
+    at: NotificationEnv, jobs: JobSweeper, chunks: KafkaChunkPublisher, connection: KafkaConfig
+) -> None:
     waits, lost = await at.send(USERS), await at.send(USERS)
     chunks.publish([ref for ref in at.chunks.take() if ref.job == waits.job])
     log = await published(connection, 3)
@@ -69,28 +71,28 @@ async def waits_for_lag(at: Notices, jobs: LookAfter, chunks: KafkaChunks, conne
     assert [await at.total(user) for user in (USERS[0], USERS[100], USERS[204])] == [2, 2, 2]
 
 
-async def published(connection: Connection, at_least: int) -> list[ChunkRef]:
+async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
     """Read the log, once it has so many records."""
     found: list[ChunkRef] = []
     while len(found) < at_least:
-        log = await asyncio.to_thread(read_log, connection, NOTICES.name)
+        log = await asyncio.to_thread(read_log, connection, NOTIFICATIONS.name)
         found = [msgspec.json.decode(value, type=ChunkRef) for value in log[0]]
     return found
 
 
-async def look_after(at: Notices, jobs: LookAfter) -> None:
+async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
     """Look after the jobs of this test alone: the queue is shared by all tenants."""
-    queue = DynamoDue(at.client)
+    queue = DynamoDueJobs(at.client)
     for shard in range(queue.shards):
         for due in await queue.due(shard, at.clock.now_ms()):
             if due.tenant == at.tenant:
-                await jobs.look(due)
+                await jobs.sweep(due)
 
 
 @asynccontextmanager
-async def consuming(at: Notices, connection: Connection) -> AsyncIterator[None]:
-    work = Work(decode, Handler(at.cases.work), never_bury)
-    consumer = Consumer(connection, work, group=GROUP, topics=[NOTICES.name], tuning=QUICK)
+async def consuming(at: NotificationEnv, connection: KafkaConfig) -> AsyncIterator[None]:
+    work = RecordHandlers(decode_chunk, ChunkHandler(at.cases.work), never_bury)
+    consumer = KafkaConsumer(connection, work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=QUICK)
     running = asyncio.create_task(consumer.run())
     try:
         yield

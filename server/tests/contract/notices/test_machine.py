@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tidings.notices.rules import DAY_MS, HOUR_MS
-from tidings.notices.store import DynamoShelf
+from tidings.notices.store import DynamoInboxRepository
 
 SHORT = settings(
     max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
@@ -80,7 +80,7 @@ def redacted_and_given(at: Machine) -> None:
     at.give("anna", 0, recent=True)
 
 
-SHOWN_BY: dict[type[DynamoShelf], Story] = {
+SHOWN_BY: dict[type[DynamoInboxRepository], Story] = {
     mutants.CountsAgain: given_again,
     mutants.NeverExpires: given_and_expired,
     mutants.CountsBelowMarks: given_late_below_a_mark,
@@ -93,16 +93,16 @@ SHOWN_BY: dict[type[DynamoShelf], Story] = {
 
 
 def test_counts_and_lists_are_as_plain_sets_say_whatever_happens(tables: Tables) -> None:
-    run_state_machine_as_test(machine(tables, DynamoShelf), settings=SHORT)
+    run_state_machine_as_test(machine(tables, DynamoInboxRepository), settings=SHORT)
 
 
 @pytest.mark.parametrize("story", SHOWN_BY.values(), ids=lambda story: story.__name__)
 def test_the_real_inboxes_pass_every_story(tables: Tables, story: Story) -> None:
-    tell(machine(tables, DynamoShelf), story)
+    tell(machine(tables, DynamoInboxRepository), story)
 
 
 @pytest.mark.parametrize("mutant", SHOWN_BY, ids=lambda mutant: mutant.__name__)
-def test_a_mutant_is_caught(tables_dynoxide: Tables, mutant: type[DynamoShelf]) -> None:
+def test_a_mutant_is_caught(tables_dynoxide: Tables, mutant: type[DynamoInboxRepository]) -> None:
     with pytest.raises(AssertionError):
         tell(machine(tables_dynoxide, mutant), SHOWN_BY[mutant])
 
@@ -116,5 +116,5 @@ def tell(machine: type[Machine], story: Story) -> None:
         at.teardown()
 
 
-def machine(tables: Tables, shelf: type[DynamoShelf]) -> type[Machine]:
+def machine(tables: Tables, shelf: type[DynamoInboxRepository]) -> type[Machine]:
     return type("OnEngine", (Machine,), {"tables": tables, "make_shelf": shelf})

@@ -2,49 +2,49 @@
 
 from contract.notices.conftest import Act
 from fixtures.inboxes import DEFAULT
-from fixtures.notices import Notices
+from fixtures.notices import NotificationEnv
 from fixtures.stage import code_of
 
 from tidings.kernel.errors import Code
 
 
 def test_an_amended_notice_says_the_new_words_and_stays_read_or_unread(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", "ben")
-        await at.cases.mark.read(at.owner("ben"), [sent.notice])
-        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notice, {"title": "corrected"})
+        await at.cases.mark.read(at.owner("ben"), [sent.notification])
+        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
         assert await at.messages("anna") == await at.messages("ben") == [{"title": "corrected"}]
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
-        faulty = at.cases.recall.amend(at.tenant, DEFAULT, sent.notice, {"text": "?"})
+        faulty = at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"text": "?"})
         assert await code_of(faulty) is Code.CONTENT_INVALID
 
     act(scene)
 
 
 def test_a_redacted_notice_vanishes_at_once_and_leaves_the_counts(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", "ben")
         await at.given("anna")
-        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notice, {"title": "corrected"})
-        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
+        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         assert await at.messages("ben") == []
         await at.work()
         assert await at.state(recalled.job) == "done"
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
         assert await at.messages("anna") == [{"title": "hello"}]
-        again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         assert again == recalled
-        changed = at.cases.recall.amend(at.tenant, DEFAULT, sent.notice, {"title": "no"})
-        assert await code_of(changed) is Code.NOTHING_TO_CHANGE
+        changed = at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "no"})
+        assert await code_of(changed) is Code.NO_CHANGE
 
     act(scene)
 
 
 def test_a_chunk_that_comes_after_the_recall_gives_nothing(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await at.send(["anna"])
         late = at.chunks.take()
-        await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
+        await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         await at.work()
         for ref in late:
             await at.cases.work(ref)
@@ -54,17 +54,17 @@ def test_a_chunk_that_comes_after_the_recall_gives_nothing(act: Act) -> None:
 
 
 def test_a_recall_is_proven_for_each_user(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await at.send(["anna", "ben", "cleo"])
         for ref in at.chunks.take():
             await at.cases.work(ref)
-        await at.cases.mark.read(at.owner("anna"), [sent.notice])
+        await at.cases.mark.read(at.owner("anna"), [sent.notification])
         await at.cases.mark.read_all(at.owner("ben"))
-        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notice)
-        before = await at.cases.prove.page(at.tenant, DEFAULT, sent.notice)
+        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
+        before = await at.cases.prove.page(at.tenant, DEFAULT, sent.notification)
         assert all(each.vanished_ms is None for each in before.proofs)
         await at.work()
-        page = await at.cases.prove.page(at.tenant, DEFAULT, sent.notice)
+        page = await at.cases.prove.page(at.tenant, DEFAULT, sent.notification)
         assert page.next_chunk is None
         assert [each.user for each in page.proofs] == ["anna", "ben", "cleo"]
         assert all(each.delivered_ms is not None for each in page.proofs)
@@ -75,11 +75,11 @@ def test_a_recall_is_proven_for_each_user(act: Act) -> None:
 
 
 def test_a_notice_of_another_inbox_or_tenant_is_not_found(act: Act) -> None:
-    async def scene(at: Notices) -> None:
+    async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna")
-        elsewhere = at.cases.recall.redact(at.tenant, "other", sent.notice)
-        assert await code_of(elsewhere) is Code.NOTICE_NOT_FOUND
-        stranger = at.cases.recall.redact(type(at.tenant)("nobody"), DEFAULT, sent.notice)
-        assert await code_of(stranger) is Code.NOTICE_NOT_FOUND
+        elsewhere = at.cases.recall.redact(at.tenant, "other", sent.notification)
+        assert await code_of(elsewhere) is Code.NOTIFICATION_NOT_FOUND
+        stranger = at.cases.recall.redact(type(at.tenant)("nobody"), DEFAULT, sent.notification)
+        assert await code_of(stranger) is Code.NOTIFICATION_NOT_FOUND
 
     act(scene)

@@ -5,26 +5,26 @@ from collections.abc import Callable
 import pytest
 from contract.notices import wide_mutants as mutants
 from contract.notices.test_machine import SHORT
-from contract.notices.wide_machine import NEWCOMER, PREDICATE, WideMachine
+from contract.notices.wide_machine import NEWCOMER, PREDICATE, BroadcastMachine
 from contract.notices.wide_mutants import Mutant
 from fixtures.tables import Tables
 from hypothesis.stateful import run_state_machine_as_test
 
-from tidings.broadcasts.model import PARTS, part_of
-from tidings.kernel.ids import hash_of
-from tidings.notices.store import DynamoShelf
+from tidings.broadcasts.model import PARTS, rollout_bucket
+from tidings.kernel.ids import stable_hash
+from tidings.notices.store import DynamoInboxRepository
 
-type Story = Callable[[WideMachine], None]
+type Story = Callable[[BroadcastMachine], None]
 
 
-def marked_all(at: WideMachine) -> None:
+def marked_all(at: BroadcastMachine) -> None:
     at.publish(1, None, None, 100)
     at.publish(2, None, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
     at.mark_all("anna", None, None)
 
 
-def read_and_expired(at: WideMachine) -> None:
+def read_and_expired(at: BroadcastMachine) -> None:
     """A read one dies while an unread one lives."""
     at.publish(1, 1_500, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
@@ -33,13 +33,13 @@ def read_and_expired(at: WideMachine) -> None:
     at.publish(1, None, None, 100)
 
 
-def expired_unread(at: WideMachine) -> None:
+def expired_unread(at: BroadcastMachine) -> None:
     at.publish(1, 1_500, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
     at.time_passes(2_000, 0)
 
 
-def ramped_after_a_mark(at: WideMachine) -> None:
+def ramped_after_a_mark(at: BroadcastMachine) -> None:
     """Somebody who is not in the first step marks all; then the rest gets it."""
     late = "anna"
     while not late_part(at, late):
@@ -51,34 +51,34 @@ def ramped_after_a_mark(at: WideMachine) -> None:
     at.ramp(0, 100)
 
 
-def late_part(at: WideMachine, who: str) -> bool:
+def late_part(at: BroadcastMachine, who: str) -> bool:
     """Whether the next notice comes to this user in a later step than the first quarter."""
     made = at.inboxes._made
     notice = at.inboxes.notice()
     at.inboxes._made = made
-    return part_of(hash_of(who), hash_of(notice)) >= PARTS // 4
+    return rollout_bucket(stable_hash(who), stable_hash(notice)) >= PARTS // 4
 
 
-def recalled(at: WideMachine) -> None:
+def recalled(at: BroadcastMachine) -> None:
     at.publish(1, None, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
     at.recall(0)
 
 
-def came_later(at: WideMachine) -> None:
+def came_later(at: BroadcastMachine) -> None:
     at.publish(1, None, None, 100)
     at.time_passes(10_000, 0)
     at.newcomer_comes(5_500)
     at.publish(2, None, None, 100)
 
 
-def changed_segment(at: WideMachine) -> None:
+def changed_segment(at: BroadcastMachine) -> None:
     at.change_plan(NEWCOMER)
     at.publish(1, None, PREDICATE, 100)
     at.newcomer_comes(None)
 
 
-def unread_again_and_marked_before(at: WideMachine) -> None:
+def unread_again_and_marked_before(at: BroadcastMachine) -> None:
     at.publish(1, None, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
     at.mark_all("anna", None, None)
@@ -115,7 +115,7 @@ def test_a_mutant_is_caught(tables_dynoxide: Tables, mutant: Mutant, monkeypatch
         tell(machine(tables_dynoxide), SHOWN_BY[mutant])
 
 
-def tell(machine: type[WideMachine], story: Story) -> None:
+def tell(machine: type[BroadcastMachine], story: Story) -> None:
     at = machine()
     try:
         story(at)
@@ -124,5 +124,5 @@ def tell(machine: type[WideMachine], story: Story) -> None:
         at.teardown()
 
 
-def machine(tables: Tables) -> type[WideMachine]:
-    return type("OnEngine", (WideMachine,), {"tables": tables, "make_shelf": DynamoShelf})
+def machine(tables: Tables) -> type[BroadcastMachine]:
+    return type("OnEngine", (BroadcastMachine,), {"tables": tables, "make_shelf": DynamoInboxRepository})

@@ -4,18 +4,25 @@ from collections.abc import Collection, Mapping
 from typing import override
 
 from contract.notices.machine import USERS, Machine, category, lives_ms, steps_ms, which
-from fixtures.engines import Space
-from fixtures.inboxes import DEFAULT, Inboxes, Reference
-from fixtures.wide import WideReference
+from fixtures.engines import Namespace
+from fixtures.inboxes import DEFAULT, InboxEnv, InboxReference
+from fixtures.wide import BroadcastReference
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tidings.broadcasts import rules as log_rules
-from tidings.broadcasts.model import LONGEST_MS, PARTS, Draft, Entry, Kind, LogId
+from tidings.broadcasts.model import (
+    LONGEST_MS,
+    PARTS,
+    BroadcastDraft,
+    BroadcastEntry,
+    BroadcastEntryKind,
+    BroadcastLogId,
+)
 from tidings.kernel.ids import UserId
-from tidings.notices.model import NoticeId
-from tidings.platform.dynamo.client import Client
-from tidings.run.broadcasts import WideCases
+from tidings.notices.model import NotificationId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.run.broadcasts import BroadcastServices
 
 NEWCOMER = "cleo"
 EVERYBODY = (*USERS, NEWCOMER)
@@ -26,29 +33,29 @@ percent = st.sampled_from((25, 50, 75, 100))
 someone = st.sampled_from(EVERYBODY)
 
 
-class WideMachine(Machine):
+class BroadcastMachine(Machine):
     """One who is new looks at nothing until he comes; from then on he is held against the sets like the others."""
 
     def __init__(self) -> None:
         self.pros: set[str] = set()
         self.vips: set[str] = set()
         self.has_come = False
-        self.drafts: list[Draft] = []
-        self.planned: list[tuple[int, Draft]] = []
+        self.drafts: list[BroadcastDraft] = []
+        self.planned: list[tuple[int, BroadcastDraft]] = []
         super().__init__()
         self.run(self.cases.segments.set_predicate(self.inboxes.tenant, PREDICATE, IS_PRO))
         self.list_users(["nobody"])
 
     @override
-    def open(self, client: Client) -> Inboxes:
-        inboxes = Inboxes(type(self).make_shelf(client), Space().tenant, client)
+    def open(self, client: DynamoClient) -> InboxEnv:
+        inboxes = InboxEnv(type(self).make_shelf(client), Namespace().tenant, client)
         # always the same: who is in a step of a ramp hangs on the notice's id, and that on the time
         inboxes.clock.at_ms = inboxes.giving_clock.at_ms = 1_800_000_000_000
         return inboxes
 
     @override
-    def references(self) -> Mapping[str, Reference]:
-        self.wide = {name: WideReference(user=name, is_in=self.is_in) for name in EVERYBODY}
+    def references(self) -> Mapping[str, InboxReference]:
+        self.wide = {name: BroadcastReference(user=name, is_in=self.is_in) for name in EVERYBODY}
         return self.wide
 
     @override
@@ -56,31 +63,31 @@ class WideMachine(Machine):
         return EVERYBODY if self.has_come else USERS
 
     @property
-    def cases(self) -> WideCases:
+    def cases(self) -> BroadcastServices:
         assert self.inboxes.wide is not None
         return self.inboxes.wide
 
     @property
-    def log(self) -> LogId:
-        return LogId(self.inboxes.tenant, DEFAULT)
+    def log(self) -> BroadcastLogId:
+        return BroadcastLogId(self.inboxes.tenant, DEFAULT)
 
     def is_in(self, user: str, name: str) -> bool:
         return user in (self.vips if name == LIST else self.pros)
 
-    def append(self, decide: log_rules.Decide) -> Entry | None:
+    def append(self, decide: log_rules.AppendRule) -> BroadcastEntry | None:
         return self.run(self.cases.append(self.log, decide))
 
-    def show(self, draft: Draft, up_to_percent: int) -> None:
-        entry = self.append(log_rules.step(draft, up_to_percent * PARTS // 100))
+    def show(self, draft: BroadcastDraft, up_to_percent: int) -> None:
+        entry = self.append(log_rules.decide_step(draft, up_to_percent * PARTS // 100))
         if entry is not None:
             for each in self.wide.values():
                 each.offer(entry)
 
-    def draft(self, category: int, life_ms: int | None, segment: str | None) -> Draft:
+    def draft(self, category: int, life_ms: int | None, segment: str | None) -> BroadcastDraft:
         lives_ms = LONGEST_MS - 500 if life_ms is None else life_ms
-        return Draft(
-            kind=Kind.PUBLISH,
-            notice=self.inboxes.notice(),
+        return BroadcastDraft(
+            kind=BroadcastEntryKind.PUBLISH,
+            notification=self.inboxes.notice(),
             category=category,
             segment=segment,
             expires_ms=self.now_ms + lives_ms,
@@ -115,19 +122,19 @@ class WideMachine(Machine):
     @rule(which=which)
     def halt(self, which: int) -> None:
         live = self.live_drafts()
-        self.append(log_rules.halt(live[which % len(live)].notice))
+        self.append(log_rules.decide_halt(live[which % len(live)].notification))
 
     @precondition(lambda self: self.live_drafts())
     @rule(which=which)
     def recall(self, which: int) -> None:
         live = self.live_drafts()
         draft = live[which % len(live)]
-        self.append(log_rules.redact(draft.notice))
+        self.append(log_rules.decide_redact(draft.notification))
         self.drafts.remove(draft)
         for each in self.wide.values():
-            each.recalled.add(NoticeId(draft.notice))
+            each.recalled.add(NotificationId(draft.notification))
 
-    def live_drafts(self) -> list[Draft]:
+    def live_drafts(self) -> list[BroadcastDraft]:
         return [each for each in self.drafts if each.expires_ms > self.now_ms]
 
     @rule(who=someone)
@@ -171,7 +178,7 @@ class WideMachine(Machine):
         super().compare_counts(who)
 
     @override
-    def is_later(self, who: str, *notices: NoticeId) -> None:
+    def is_later(self, who: str, *notices: NotificationId) -> None:
         offered = self.wide[who].offered
         super().is_later(who, *(each for each in notices if each not in offered))
         for notice in notices:

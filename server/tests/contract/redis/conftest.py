@@ -6,21 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.options import RedisOptions
 
-type Client = Callable[..., AbstractAsyncContextManager[Redis]]
+type Client = Callable[..., AbstractAsyncContextManager[RedisClient]]
 
 
 @pytest.fixture
-def client(space: Space) -> Client:
+def client(space: Namespace) -> Client:
     """`async with client(options, name=value …)`: connected, and closed at the end."""
 
     @asynccontextmanager
-    async def make(options: Options, *, wait: bool = True, **changes: Any) -> AsyncIterator[Redis]:
-        redis = await Redis.connect(replace(options, key_prefix=space.key_prefix, **changes), wait=wait)
+    async def make(options: RedisOptions, *, wait: bool = True, **changes: Any) -> AsyncIterator[RedisClient]:
+        redis = await RedisClient.connect(replace(options, key_prefix=space.key_prefix, **changes), wait=wait)
         try:
             yield redis
         finally:

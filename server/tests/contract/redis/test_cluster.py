@@ -26,9 +26,9 @@ from fixtures.redis_cluster import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.engines.ports import Ports
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.errors import ClusterDownError, UnsentError
+from tidings.engines.ports import PortAllocator
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.errors import ClusterDownError, NotSentError
 from tidings.platform.redis.keys import Key, slot
 
 Client = Callable[..., Any]
@@ -38,7 +38,7 @@ _ELECTION_S = 6.0
 on_clusters = pytest.mark.parametrize("servers", CLUSTERS, indirect=True)
 
 
-def own(redis: Redis, kind: str = "n") -> Key:
+def own(redis: RedisClient, kind: str = "n") -> Key:
     return redis.keys.key("acme", "ann", kind)
 
 
@@ -159,8 +159,8 @@ async def test_a_node_that_dies_is_an_error_for_its_slots_and_comes_back(
         key = own(redis)
         await redis.write("SET", key, 1)
         own_servers.owner(key).kill()
-        await until(lambda: "refused" in redis.health().words)
-        with pytest.raises((UnsentError, ClusterDownError)):
+        await until(lambda: "refused" in redis.health().text)
+        with pytest.raises((NotSentError, ClusterDownError)):
             await redis.write("SET", key, 2)
         await asyncio.to_thread(own_servers.mend)
         await until(lambda: redis.health().is_well)
@@ -193,7 +193,7 @@ async def test_after_a_fail_over_the_subscription_stands_at_the_new_primary(
 
 def add_replica(servers: Servers, primary: Server | FleetServer, home: Path) -> Server:
     assert isinstance(primary, Server)
-    ports = Ports()
+    ports = PortAllocator()
     replica = Server(primary.binary, home, ports.take(0, "redis"), ports.take(0, "redis"))
     replica.start()
     servers.nodes.append(replica)

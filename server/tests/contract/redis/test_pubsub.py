@@ -9,16 +9,16 @@ from fixtures.loops import until
 from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Servers, ask
 
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import UnreachableError
-from tidings.platform.redis.events import Event, Message, Standing
-from tidings.platform.redis.inbox import Inbox
+from tidings.platform.redis.events import ChannelEvent, ChannelMessage, ChannelSubscribed
+from tidings.platform.redis.inbox import EventQueue
 from tidings.platform.redis.keys import Key
 
 Client = Callable[..., Any]
 
 
-def channel(redis: Redis, gateway: str = "gateway-7") -> Key:
+def channel(redis: RedisClient, gateway: str = "gateway-7") -> Key:
     return redis.keys.key("_system", gateway, "push")
 
 
@@ -124,7 +124,7 @@ async def test_a_subscriber_that_fails_harms_nobody_else(servers: Servers, clien
     reported: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["message"]))
 
-    def clumsy(event: Event) -> None:
+    def clumsy(event: ChannelEvent) -> None:
         raise RuntimeError(str(event))
 
     async with client(servers.options) as redis:
@@ -140,11 +140,11 @@ async def test_a_subscriber_that_fails_harms_nobody_else(servers: Servers, clien
 
 async def test_an_inbox_is_iterated(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
-        inbox = Inbox()
+        inbox = EventQueue()
         await redis.subscribe(channel(redis), inbox.put)
         await redis.publish(channel(redis), b"hello")
-        assert isinstance(await anext(inbox), Standing)
-        assert await anext(inbox) == Message(b"hello")
+        assert isinstance(await anext(inbox), ChannelSubscribed)
+        assert await anext(inbox) == ChannelMessage(b"hello")
 
 
 async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: Client) -> None:
@@ -166,4 +166,4 @@ async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
         own_servers.owner(channel(redis)).freeze()
         redis.subscribe_soon(redis.keys.key("_system", "gateway-7", "signs"), Recorder())
         assert redis.health().is_well
-        await until(lambda: "is not subscribed: not confirmed yet" in redis.health().words)
+        await until(lambda: "is not subscribed: not confirmed yet" in redis.health().text)

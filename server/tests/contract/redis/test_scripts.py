@@ -8,7 +8,7 @@ import pytest
 from fixtures.loops import eventually
 from fixtures.redis_cluster import Servers, ask
 
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import RedisError, ScriptFailedError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.script import Script
@@ -19,7 +19,7 @@ PEEK = Script.load("fixtures.lua", "peek.lua", keys=1, is_read=True)
 STUMBLE = Script.load("fixtures.lua", "stumble.lua", keys=1)
 
 
-def pair(redis: Redis, user: str = "ann") -> list[Key]:
+def pair(redis: RedisClient, user: str = "ann") -> list[Key]:
     return [redis.keys.key("acme", user, "sum"), redis.keys.key("acme", user, "said")]
 
 

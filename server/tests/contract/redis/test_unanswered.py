@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from fixtures.loops import until
 from fixtures.redis_cluster import Servers, ask
-from fixtures.relay import Relay, relay_to
+from fixtures.relay import TcpRelay, relay_to
 
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.errors import Address, RedisError, UnansweredError
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.errors import Address, OutcomeUnknownError, RedisError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.script import Script
 
@@ -23,7 +23,7 @@ one_node = pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True
 
 
 @asynccontextmanager
-async def behind_relay(servers: Servers, client: Client) -> AsyncIterator[tuple[Redis, Relay]]:
+async def behind_relay(servers: Servers, client: Client) -> AsyncIterator[tuple[RedisClient, TcpRelay]]:
     async with relay_to(servers.nodes[0].port) as relay:
         options = replace(servers.options, seeds=(Address("127.0.0.1", relay.port),))
         async with client(options, longest_pause_s=0.1) as redis:
@@ -44,7 +44,7 @@ async def test_a_write_whose_answer_was_lost_is_not_repeated(servers: Servers, c
         await until(lambda: value(servers, key) == b"2")
         relay.swallows_answers = False
         relay.cut()
-        with pytest.raises(UnansweredError) as caught:
+        with pytest.raises(OutcomeUnknownError) as caught:
             await call
         assert (caught.value.maybe_applied, caught.value.is_late) == (True, False)
         assert await redis.write("INCR", key) == 3
@@ -64,7 +64,7 @@ async def test_a_script_and_a_publication_are_not_repeated_either(servers: Serve
         relay.swallows_answers = False
         relay.cut()
         for call in calls:
-            with pytest.raises(UnansweredError):
+            with pytest.raises(OutcomeUnknownError):
                 await call
         assert await redis.read("GET", keys[0]) == b"2"
 
@@ -88,7 +88,7 @@ async def test_an_answer_cut_in_the_middle_is_no_answer(servers: Servers, client
         key = redis.keys.key("acme", "ann", "large")
         await redis.write("SET", key, b"x" * 5_000_000)
         relay.hang_ups = 1  # behind the first piece of the answer, which has dozens
-        with pytest.raises(UnansweredError):
+        with pytest.raises(OutcomeUnknownError):
             await redis.write("GETDEL", key, timeout_s=10)
         assert value(servers, key) is None, "it was applied"
 
@@ -112,6 +112,6 @@ async def test_kill_9_in_the_middle_of_a_pipeline(own_servers: Servers, client: 
         await until(lambda: ends["int"] > 500)
         await asyncio.to_thread(server.kill)
         await bumping
-        assert ends["UnansweredError"] > 0
+        assert ends["OutcomeUnknownError"] > 0
         assert ends["UnreachableError"] > 0
         assert ends.total() == 300 * 20

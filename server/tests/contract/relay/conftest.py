@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from fixtures.engines import Dynamo
-from fixtures.relay_house import RelayHouse, relay_house
+from fixtures.relay_house import RelayProcesses, relay_processes
 
 
 @pytest.fixture
-def house(dynamo: Dynamo, kafka: str, valkey: str, tmp_path: Path) -> Iterator[RelayHouse]:
-    with relay_house(dynamo, kafka, valkey, tmp_path) as made:
+def house(dynamo: Dynamo, kafka: str, valkey: str, tmp_path: Path) -> Iterator[RelayProcesses]:
+    with relay_processes(dynamo, kafka, valkey, tmp_path) as made:
         yield made

@@ -10,21 +10,26 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.scripted_streams import ScriptedStreams
-from fixtures.stage import ANNA, BEN, Stage, asked
+from fixtures.stage import ANNA, BEN, UseCaseEnv, asked
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.ids import ChatKey
 from tidings.messages.content import Content
-from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.opening import open_client, open_streams
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.sizes import item_bytes
-from tidings.relay.model import Committed, Record, ShardId
-from tidings.relay.ports import AwayError, Feed, IteratorOverError, TrimmedError
-from tidings.relay.sizes import LogSizes
-from tidings.relay.store import StreamFeed
+from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
+from tidings.relay.ports import (
+    ChangeStream,
+    RelaySourceUnavailableError,
+    StreamIteratorExpiredError,
+    TrimmedError,
+)
+from tidings.relay.sizes import LogSizeEstimator
+from tidings.relay.store import DynamoChangeStream
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
@@ -42,8 +47,8 @@ class Place(NamedTuple):
 class River(NamedTuple):
     """A stream, whoever writes to its table, and where it stood when the test began."""
 
-    feed: Feed
-    stage: Stage
+    feed: ChangeStream
+    stage: UseCaseEnv
     begins: Place
 
 
@@ -51,7 +56,7 @@ class Script(Protocol):
     """A stream to which anything can happen."""
 
     @property
-    def feed(self) -> Feed: ...
+    def feed(self) -> ChangeStream: ...
 
     def put(self, sequence: int) -> None: ...
 
@@ -70,16 +75,16 @@ type Scene = Callable[[River], Coroutine[None, None, None]]
 type Play = Callable[[Scene], None]
 
 
-async def place_of(feed: Feed) -> Place:
+async def place_of(feed: ChangeStream) -> Place:
     """There is one shard wherever this runs."""
     (shard,) = await feed.shards()
     return Place(shard.id, None)
 
 
-async def read_on(feed: Feed, place: Place) -> list[Record]:
+async def read_on(feed: ChangeStream, place: Place) -> list[ShardRecord]:
     """To the first empty page."""
     iterator: str | None = await feed.iterator(*place)
-    found: list[Record] = []
+    found: list[ShardRecord] = []
     while iterator is not None:
         page = await feed.page(iterator)
         if not page.records:
@@ -89,7 +94,7 @@ async def read_on(feed: Feed, place: Place) -> list[Record]:
     return found
 
 
-async def told_of(river: River, chat: ChatKey, last: int) -> list[Record]:
+async def told_of(river: River, chat: ChatKey, last: int) -> list[ShardRecord]:
     """All since the test began, once the stream has come to this entry."""
     async with asyncio.timeout(TOLD_WITHIN_S):
         while True:
@@ -99,23 +104,23 @@ async def told_of(river: River, chat: ChatKey, last: int) -> list[Record]:
             await asyncio.sleep(0.05)
 
 
-def sequences(records: Sequence[Record], chat: ChatKey) -> list[int]:
-    news = [each.news for each in records]
-    return [each.sequence for each in news if isinstance(each, Committed) and each.chat == chat]
+def sequences(records: Sequence[ShardRecord], chat: ChatKey) -> list[int]:
+    news = [each.changes for each in records]
+    return [each.sequence for each in news if isinstance(each, EntryCommitted) and each.chat == chat]
 
 
 @pytest.fixture
-def river(tables: Tables, space: Space, tmp_path: Path) -> Play:
+def river(tables: Tables, space: Namespace, tmp_path: Path) -> Play:
     async def flow(scene: Scene) -> None:
         async with (
             open_client(tables.url, REGION, tables.prefix) as client,
             open_streams(tables.url, REGION, tables.prefix) as streams,
         ):
-            place = await place_of(all_at_once := StreamFeed(streams))
+            place = await place_of(all_at_once := DynamoChangeStream(streams))
             before = await read_on(all_at_once, place)
             feed, stage = (
-                StreamFeed(streams, page_records=PAGE),
-                Stage(client, space.tenant, tmp_path / "key"),
+                DynamoChangeStream(streams, page_records=PAGE),
+                UseCaseEnv(client, space.tenant, tmp_path / "key"),
             )
             await feed.shards()
             await scene(River(feed, stage, place._replace(after=before[-1].number if before else None)))
@@ -127,7 +132,7 @@ class Scripted:
     def __init__(self) -> None:
         self._streams = ScriptedStreams()
         self._streams.open("s")
-        self.feed: Feed = StreamFeed(self._streams, page_records=PAGE)
+        self.feed: ChangeStream = DynamoChangeStream(self._streams, page_records=PAGE)
         self.expire_iterators = self._streams.expire_iterators
 
     def put(self, sequence: int) -> None:
@@ -167,7 +172,7 @@ def test_what_changes_an_entry_is_told_and_is_no_news(river: Play) -> None:
         await at.stage.change.redact(asked(chat, ANNA, 2))
         found = await told_of(at, chat, 4)
         assert sequences(found, chat) == [1, 2, 3, 4]
-        assert [each.news for each in found if each.news is None] != []
+        assert [each.changes for each in found if each.changes is None] != []
 
     river(scene)
 
@@ -179,11 +184,11 @@ def test_the_size_of_a_log_is_estimated_from_the_stream(river: Play) -> None:
         chat = await at.stage.group(BEN)
         for number in range(10):
             await at.stage.send(chat, ANNA, "x" * 100 * (number + 1))
-        sizes = LogSizes()
-        sizes.note([each for each in await told_of(at, chat, 11) if sequences([each], chat)])
+        sizes = LogSizeEstimator()
+        sizes.add([each for each in await told_of(at, chat, 11) if sequences([each], chat)])
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
         items = (await at.stage.client.query(patterns.FOLLOW, query)).items
-        stored = sum(item_bytes(json.loads(encode(item))) for item in items)
+        stored = sum(item_bytes(json.loads(encode_item(item))) for item in items)
         assert len(items) == 11
         assert stored / 2 <= sizes.largest_bytes <= 2 * stored
 
@@ -257,10 +262,10 @@ async def test_an_iterator_runs_out_and_another_goes_on_at_the_same_place(script
     page = await script.feed.page(await script.feed.iterator(*place))
     script.expire_iterators()
     assert page.iterator is not None
-    with pytest.raises(IteratorOverError):
+    with pytest.raises(StreamIteratorExpiredError):
         await script.feed.page(page.iterator)
     rest = await read_on(script.feed, place._replace(after=page.records[-1].number))
-    assert [each.news.sequence for each in rest if isinstance(each.news, Committed)] == [4, 5]
+    assert [each.changes.sequence for each in rest if isinstance(each.changes, EntryCommitted)] == [4, 5]
 
 
 async def test_who_is_refused_is_told_to_come_later(script: Script) -> None:
@@ -268,6 +273,6 @@ async def test_who_is_refused_is_told_to_come_later(script: Script) -> None:
     place = await place_of(script.feed)
     iterator = await script.feed.iterator(*place)
     script.refuse_one()
-    with pytest.raises(AwayError):
+    with pytest.raises(RelaySourceUnavailableError):
         await script.feed.page(iterator)
     assert len((await script.feed.page(iterator)).records) == 1

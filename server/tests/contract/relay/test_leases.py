@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.relay_scene import MemoryLeases
 from fixtures.tables import REGION, Tables
 
@@ -12,7 +12,7 @@ from tidings.kernel.clock import SystemClock
 from tidings.platform.dynamo.opening import open_client
 from tidings.relay.model import ShardId
 from tidings.relay.ports import LeaseStore
-from tidings.relay.store import DynamoLeases
+from tidings.relay.store import DynamoLeaseStore
 
 type Open = Callable[[], AbstractAsyncContextManager[LeaseStore]]
 
@@ -26,7 +26,7 @@ def leases(request: pytest.FixtureRequest) -> Open:
             return
         tables: Tables = request.getfixturevalue(f"tables_{request.param}")
         async with open_client(tables.url, REGION, tables.prefix) as client:
-            yield DynamoLeases(client, SystemClock())
+            yield DynamoLeaseStore(client, SystemClock())
 
     if request.param != "memory":
         request.getfixturevalue(f"tables_{request.param}")
@@ -34,7 +34,7 @@ def leases(request: pytest.FixtureRequest) -> Open:
 
 
 @pytest.fixture
-def shard(space: Space) -> ShardId:
+def shard(space: Namespace) -> ShardId:
     return ShardId(f"shardId-{space.mark}-0000000000000000")
 
 

@@ -13,13 +13,13 @@ import pytest
 from contract.kafka.harness import read_log
 from contract.telemetry.running import eventually
 from fixtures.engines import NOT_RUN, Dynamo
-from fixtures.relay_house import RelayHouse, relay_house
+from fixtures.relay_house import RelayProcesses, relay_processes
 from fixtures.stage import asked
 
 from tidings.engines import dynoxide
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.ids import UserId
 from tidings.topics.declaration import EXPIRED
 
@@ -27,20 +27,20 @@ DEADLINE_S = 120.0
 
 
 @pytest.fixture
-def fleet(own_fleet: Callable[[Wish], Fleet]) -> Fleet:
-    return own_fleet(Wish(engines=frozenset({Engine.KAFKA, Engine.VALKEY})))
+def fleet(own_fleet: Callable[[StartRequest], LocalCluster]) -> LocalCluster:
+    return own_fleet(StartRequest(engines=frozenset({Engine.KAFKA, Engine.VALKEY})))
 
 
 @pytest.fixture
-def frail(dynamo_dynoxide: Dynamo, fleet: Fleet, tmp_path: Path) -> Iterator[RelayHouse]:
+def frail(dynamo_dynoxide: Dynamo, fleet: LocalCluster, tmp_path: Path) -> Iterator[RelayProcesses]:
     """An installation whose Kafka and Valkey are this test's to kill and wipe."""
     at = {name: fleet.find(name).node.address for name in ("kafka-1", "valkey")}
-    with relay_house(dynamo_dynoxide, at["kafka-1"], f"redis://{at['valkey']}", tmp_path) as made:
+    with relay_processes(dynamo_dynoxide, at["kafka-1"], f"redis://{at['valkey']}", tmp_path) as made:
         yield made
 
 
 def test_what_is_committed_while_kafka_is_away_is_published_when_it_is_back(
-    frail: RelayHouse, fleet: Fleet
+    frail: RelayProcesses, fleet: LocalCluster
 ) -> None:
     relay = frail.start()
     relay.wait_for("process started")
@@ -52,7 +52,7 @@ def test_what_is_committed_while_kafka_is_away_is_published_when_it_is_back(
     assert relay.popen.poll() is None
 
 
-def test_a_lost_kafka_log_is_filled_again(frail: RelayHouse, fleet: Fleet) -> None:
+def test_a_lost_kafka_log_is_filled_again(frail: RelayProcesses, fleet: LocalCluster) -> None:
     chat = asyncio.run(frail.commit("one"))
     frail.start()
     frail.await_published(chat, {1, 2})
@@ -62,7 +62,7 @@ def test_a_lost_kafka_log_is_filled_again(frail: RelayHouse, fleet: Fleet) -> No
 
 
 def test_wiped_marks_repeat_what_is_newer_than_the_checkpoint_and_nothing_else(
-    frail: RelayHouse, fleet: Fleet
+    frail: RelayProcesses, fleet: LocalCluster
 ) -> None:
     old = asyncio.run(frail.commit("old", other="ben"))
     asyncio.run(frail.mark(old, 2))
@@ -75,10 +75,10 @@ def test_wiped_marks_repeat_what_is_newer_than_the_checkpoint_and_nothing_else(
 
 
 @pytest.fixture
-def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayHouse, Callable[[], None]]]:
+def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayProcesses, Callable[[], None]]]:
     """dynoxide with its tool server beside it, which deletes what has expired when it is told to."""
-    binary = user_cache().dynoxide / dynoxide.CRATE_VERSION / "bin" / "dynoxide"
-    if not dynoxide.is_installed(user_cache()):
+    binary = default_cache().dynoxide / dynoxide.CRATE_VERSION / "bin" / "dynoxide"
+    if not dynoxide.is_installed(default_cache()):
         pytest.skip(NOT_RUN)
     port, tools = free_port(), free_port()
     database = ["--db-path", str(tmp_path / "dynoxide.db")]
@@ -87,7 +87,7 @@ def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayHou
     engine = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: True if answers(port) and answers(tools) else None, "dynoxide")
-        with relay_house(Dynamo("dynoxide", f"http://127.0.0.1:{port}"), kafka, valkey, tmp_path) as made:
+        with relay_processes(Dynamo("dynoxide", f"http://127.0.0.1:{port}"), kafka, valkey, tmp_path) as made:
             yield made, lambda: sweep(tools)
     finally:
         engine.kill()
@@ -123,7 +123,7 @@ def sweep(port: int) -> None:
 
 
 def test_ephemeral_content_that_expired_is_told_once_it_is_gone(
-    sweeping: tuple[RelayHouse, Callable[[], None]],
+    sweeping: tuple[RelayProcesses, Callable[[], None]],
 ) -> None:
     house, delete_expired = sweeping
 

@@ -7,24 +7,24 @@ import sys
 
 from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
-from fixtures.relay_house import RelayHouse
+from fixtures.relay_house import RelayProcesses
 from fixtures.stage import ANNA, BEN, by
 from fixtures.tables import REGION
 
-from tidings.delivery.model import Mark
+from tidings.delivery.model import LogPosition
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.opening import open_client
-from tidings.run.chat_lists import join_lists
+from tidings.run.chat_lists import build_chat_row_reader
 from tidings.run.installation.row import Installation
-from tidings.run.installation.row import Row as InstallationRow
-from tidings.run.repairing import RowBooks
+from tidings.run.installation.row import InstallationStore as InstallationRow
+from tidings.run.repairing import RowRepairReader
 
 EPOCH = 1_000
 COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "relay", "repair"]
 
 
-def repair(house: RelayHouse, *words: str, said: str = "") -> str:
+def repair(house: RelayProcesses, *words: str, said: str = "") -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     done = subprocess.run(
         [*COMMAND, *words],
@@ -40,14 +40,14 @@ def repair(house: RelayHouse, *words: str, said: str = "") -> str:
     return done.stdout
 
 
-async def came_to(house: RelayHouse, chat: ChatKey) -> tuple[int, int]:
+async def came_to(house: RelayProcesses, chat: ChatKey) -> tuple[int, int]:
     async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
-        books = RowBooks(client)
+        books = RowRepairReader(client)
         head = await books.head(chat)
-        return await books.came_to(chat, head), head
+        return await books.row_progress(chat, head), head
 
 
-def test_a_chat_that_nobody_handled_is_mended(house: RelayHouse) -> None:
+def test_a_chat_that_nobody_handled_is_mended(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one", "two"))
     assert asyncio.run(came_to(house, chat)) == (0, 3)
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
@@ -59,7 +59,7 @@ def test_a_chat_that_nobody_handled_is_mended(house: RelayHouse) -> None:
     assert "1 chats looked at, 0 were behind" in repair(house, *named)
 
 
-def test_only_what_is_missing_is_mended(house: RelayHouse) -> None:
+def test_only_what_is_missing_is_mended(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one"))
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
     repair(house, *named)
@@ -68,14 +68,14 @@ def test_only_what_is_missing_is_mended(house: RelayHouse) -> None:
     assert house.published(chat) == [1, 2, 3, 4]
 
 
-def test_all_chats_of_a_user_are_found(house: RelayHouse) -> None:
+def test_all_chats_of_a_user_are_found(house: RelayProcesses) -> None:
     chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     out = repair(house, "--tenant", chats[0].tenant, "--user", "anna")
     assert "3 chats looked at, 3 were behind" in out
     assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
 
 
-def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayHouse) -> None:
+def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayProcesses) -> None:
     chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
     place = house.directory / "walk"
@@ -86,7 +86,7 @@ def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayHouse) -> None:
     assert place.read_text() == "3"
 
 
-def test_a_member_who_left_is_not_behind(house: RelayHouse) -> None:
+def test_a_member_who_left_is_not_behind(house: RelayProcesses) -> None:
     async def leave() -> ChatKey:
         async with house.stage() as stage:
             chat = await stage.group(BEN)
@@ -100,16 +100,18 @@ def test_a_member_who_left_is_not_behind(house: RelayHouse) -> None:
     assert "0 were behind" in repair(house, *named)
 
 
-async def restored(house: RelayHouse) -> None:
+async def restored(house: RelayProcesses) -> None:
     async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
         assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=EPOCH))
 
 
-def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
+def test_a_row_ahead_of_its_log_is_settled(house: RelayProcesses) -> None:
     async def heads() -> list[tuple[int, int]]:
         """Of both rows, as they stand in the table."""
         async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
-            rows = [(await join_lists(client).rows(chat.tenant, user))[0].known for user in (ANNA, BEN)]
+            rows = [
+                (await build_chat_row_reader(client).rows(chat.tenant, user))[0].known for user in (ANNA, BEN)
+            ]
             return [(known.head.sequence if known.head else 0, known.epoch) for known in rows]
 
     chat = asyncio.run(house.commit("one", "two", "three"))
@@ -125,7 +127,7 @@ def test_a_row_ahead_of_its_log_is_settled(house: RelayHouse) -> None:
 
 
 def test_of_a_large_chat_the_head_is_settled_by_repair_and_a_members_row_by_whoever_reads_it(
-    house: RelayHouse,
+    house: RelayProcesses,
 ) -> None:
     """Repair reads one head, not thousands of rows. Its last entry names anna; ben's row is of before."""
 
@@ -139,13 +141,13 @@ def test_of_a_large_chat_the_head_is_settled_by_repair_and_a_members_row_by_whoe
 
     async def look() -> None:
         async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
-            as_it_stands, read = join_lists(client), join_lists(client, lambda: EPOCH)
+            as_it_stands, read = build_chat_row_reader(client), build_chat_row_reader(client, lambda: EPOCH)
             head = (await as_it_stands.heads(chat.tenant, [chat.chat]))[chat.chat]
-            assert (head.head, head.epoch) == (Mark(3, 1), EPOCH)
+            assert (head.head, head.epoch) == (LogPosition(3, 1), EPOCH)
             (row,) = await as_it_stands.rows(chat.tenant, BEN)
-            assert (row.known.own, row.known.epoch) == (Mark(4, 2), 0)
+            assert (row.known.own, row.known.epoch) == (LogPosition(4, 2), 0)
             (row,) = await read.rows(chat.tenant, BEN)
-            assert (row.known.own, row.known.epoch) == (Mark(3, 1), EPOCH)
+            assert (row.known.own, row.known.epoch) == (LogPosition(3, 1), EPOCH)
             assert await as_it_stands.rows(chat.tenant, BEN) == [row]
 
     chat = asyncio.run(say())

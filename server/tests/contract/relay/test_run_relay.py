@@ -5,22 +5,22 @@ import signal
 
 from contract.kafka.harness import publishing
 from contract.telemetry.running import eventually
-from fixtures.relay_house import RelayHouse
+from fixtures.relay_house import RelayProcesses
 
 from tidings.topics.declaration import MESSAGES
 
 
-def checkpoint(house: RelayHouse) -> str | None:
+def checkpoint(house: RelayProcesses) -> str | None:
     leases = asyncio.run(house.leases())
     return leases[0].checkpoint if leases else None
 
 
-def holder(house: RelayHouse) -> str | None:
+def holder(house: RelayProcesses) -> str | None:
     leases = asyncio.run(house.leases())
     return leases[0].holder if leases else None
 
 
-def await_holder(house: RelayHouse, other_than: str | None = None) -> str:
+def await_holder(house: RelayProcesses, other_than: str | None = None) -> str:
     def look() -> str | None:
         found = holder(house)
         return None if found == other_than else found
@@ -28,11 +28,11 @@ def await_holder(house: RelayHouse, other_than: str | None = None) -> str:
     return eventually(look, f"holder other than {other_than}")
 
 
-def await_moved(house: RelayHouse, before: str | None) -> str:
+def await_moved(house: RelayProcesses, before: str | None) -> str:
     return eventually(lambda: found if (found := checkpoint(house)) != before else None, "new checkpoint")
 
 
-def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayHouse) -> None:
+def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one", "two"))
     relay = house.start()
     house.await_published(chat, {1, 2, 3})
@@ -43,7 +43,7 @@ def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayHouse)
     relay.close()
 
 
-def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayHouse) -> None:
+def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayProcesses) -> None:
     house.start("delivery").wait_for("process started")
     relay = house.start()
     chat = asyncio.run(house.commit("one", "two"))
@@ -55,7 +55,7 @@ def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayHo
     assert house.published(more) == [1, 2, 3, 4]
 
 
-def test_what_is_marked_is_not_published(house: RelayHouse) -> None:
+def test_what_is_marked_is_not_published(house: RelayProcesses) -> None:
     handled = asyncio.run(house.commit("handled", other="ben"))
     asyncio.run(house.mark(handled, 2))
     late = asyncio.run(house.commit("late", other="cleo"))
@@ -64,7 +64,7 @@ def test_what_is_marked_is_not_published(house: RelayHouse) -> None:
     assert house.published(handled) == []
 
 
-def test_what_lag_explains_is_not_published(house: RelayHouse) -> None:
+def test_what_lag_explains_is_not_published(house: RelayProcesses) -> None:
     async def fill() -> None:
         async with publishing(house.connection) as publisher:
             await asyncio.gather(*(publisher.send(MESSAGES.name, b"%d" % n, b"") for n in range(20)))
@@ -79,7 +79,7 @@ def test_what_lag_explains_is_not_published(house: RelayHouse) -> None:
     house.await_published(chat, {1, 2})
 
 
-def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: RelayHouse) -> None:
+def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: RelayProcesses) -> None:
     first = asyncio.run(house.commit("one", "two", other="ben"))
     asyncio.run(house.mark(first, 3))
     one = house.start()
@@ -96,7 +96,7 @@ def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: Rela
     await_moved(house, stood)
 
 
-def test_a_stopped_relay_leaves_at_once(house: RelayHouse) -> None:
+def test_a_stopped_relay_leaves_at_once(house: RelayProcesses) -> None:
     one = house.start()
     had = await_holder(house)
     two = house.start(TIDINGS_RELAY_LEASE_S="600")
@@ -106,7 +106,7 @@ def test_a_stopped_relay_leaves_at_once(house: RelayHouse) -> None:
     assert holder(house) != had
 
 
-def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayHouse) -> None:
+def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayProcesses) -> None:
     """It stands still before it writes down where it is, wakes up when another has gone on, and then writes."""
     pauses = {
         "TIDINGS_TESTING": "1",

@@ -7,24 +7,24 @@ from fixtures.redis_cluster import Connect, Servers
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.routing.model import GatewayId
-from tidings.routing.ports import Heard, Lost, Standing
-from tidings.routing.store import RedisLine
+from tidings.routing.ports import BusEvent, Subscribed, SubscriptionLost
+from tidings.routing.store import RedisBus
 
 HERE, NOWHERE = GatewayId("gateway-1"), GatewayId("gateway-2")
 CHAT = ChatKey(TenantId("acme"), ChatId("g-{1}"))
 
 
-def payloads(heard: Sequence[Heard]) -> list[bytes]:
+def payloads(heard: Sequence[BusEvent]) -> list[bytes]:
     return [each for each in heard if isinstance(each, bytes)]
 
 
 async def test_a_gateway_hears_what_is_said_to_it_in_order(servers: Servers, connect: Connect) -> None:
-    heard: list[Heard] = []
+    heard: list[BusEvent] = []
     async with connect(servers) as redis, connect(servers) as worker:
-        listening = RedisLine(redis).at_gateway(HERE, heard.append)
-        await until(lambda: Standing(was_lost=False) in heard, 30)
+        listening = RedisBus(redis).subscribe_gateway(HERE, heard.append)
+        await until(lambda: Subscribed(was_lost=False) in heard, 30)
         for number in range(50):
-            assert await RedisLine(worker).to_gateway(HERE, b"%d" % number)
+            assert await RedisBus(worker).publish_to_gateway(HERE, b"%d" % number)
         await until(lambda: len(payloads(heard)) == 50, 30)
         listening.close()
     assert payloads(heard) == [b"%d" % number for number in range(50)]
@@ -32,19 +32,19 @@ async def test_a_gateway_hears_what_is_said_to_it_in_order(servers: Servers, con
 
 async def test_that_nobody_listens_is_known(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        assert not await RedisLine(redis).to_gateway(NOWHERE, b"anybody?")
-        assert await RedisLine(redis).to_chat(CHAT, b"anybody?") == 0
+        assert not await RedisBus(redis).publish_to_gateway(NOWHERE, b"anybody?")
+        assert await RedisBus(redis).publish_to_chat(CHAT, b"anybody?") == 0
 
 
 async def test_whether_somebody_listens_is_known_without_a_word_to_them(
     servers: Servers, connect: Connect
 ) -> None:
-    heard: list[Heard] = []
+    heard: list[BusEvent] = []
     async with connect(servers) as redis, connect(servers) as asker:
-        listening = RedisLine(redis).at_gateway(HERE, heard.append)
-        await until(lambda: Standing(was_lost=False) in heard, 30)
-        assert await RedisLine(asker).is_heard(HERE)
-        assert not await RedisLine(asker).is_heard(NOWHERE)
+        listening = RedisBus(redis).subscribe_gateway(HERE, heard.append)
+        await until(lambda: Subscribed(was_lost=False) in heard, 30)
+        assert await RedisBus(asker).has_subscriber(HERE)
+        assert not await RedisBus(asker).has_subscriber(NOWHERE)
         assert payloads(heard) == []
         listening.close()
 
@@ -52,21 +52,21 @@ async def test_whether_somebody_listens_is_known_without_a_word_to_them(
 async def test_a_large_chat_is_heard_from_the_moment_in_which_listening_began(
     servers: Servers, connect: Connect
 ) -> None:
-    one: list[Heard] = []
-    two: list[Heard] = []
+    one: list[BusEvent] = []
+    two: list[BusEvent] = []
     async with connect(servers) as first, connect(servers) as second, connect(servers) as worker:
-        await RedisLine(first).at_chat(CHAT, one.append)
-        await RedisLine(second).at_chat(CHAT, two.append)
-        assert await RedisLine(worker).to_chat(CHAT, b"hello") == 2
+        await RedisBus(first).subscribe_chat(CHAT, one.append)
+        await RedisBus(second).subscribe_chat(CHAT, two.append)
+        assert await RedisBus(worker).publish_to_chat(CHAT, b"hello") == 2
         await until(lambda: payloads(one) == payloads(two) == [b"hello"], 30)
 
 
 async def test_a_gateway_is_told_when_it_was_deaf(own_servers: Servers, connect: Connect) -> None:
-    heard: list[Heard] = []
+    heard: list[BusEvent] = []
     async with connect(own_servers) as redis:
-        RedisLine(redis).at_gateway(HERE, heard.append)
-        await until(lambda: Standing(was_lost=False) in heard, 30)
+        RedisBus(redis).subscribe_gateway(HERE, heard.append)
+        await until(lambda: Subscribed(was_lost=False) in heard, 30)
         own_servers.owner(redis.keys.key("_system", HERE, "push")).kill()
-        await until(lambda: any(isinstance(each, Lost) for each in heard), 30)
+        await until(lambda: any(isinstance(each, SubscriptionLost) for each in heard), 30)
         own_servers.mend()
-        await until(lambda: heard[-1] == Standing(was_lost=True), 60)
+        await until(lambda: heard[-1] == Subscribed(was_lost=True), 60)

@@ -4,9 +4,9 @@ import pytest
 from fixtures.redis_cluster import Connect, Servers
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.routing.model import Answers
-from tidings.routing.ports import RoutesAwayError
-from tidings.routing.store import RedisMarks
+from tidings.routing.model import LookupResult
+from tidings.routing.ports import RegistryUnavailableError
+from tidings.routing.store import RedisDeliveryCheckpoints
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g-1"))
 OTHER = ChatKey(TenantId("acme"), ChatId("g-{2}"))
@@ -14,38 +14,38 @@ OTHER = ChatKey(TenantId("acme"), ChatId("g-{2}"))
 
 async def test_a_mark_follows_what_was_handled(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        marks = RedisMarks(redis)
-        assert [await marks.mark(CHAT, *some) for some in ((1, 1), (2, 5), (6, 6))] == [1, 5, 6]
-        assert await marks.of([CHAT, OTHER]) == Answers({CHAT: 6})
+        marks = RedisDeliveryCheckpoints(redis)
+        assert [await marks.advance(CHAT, *some) for some in ((1, 1), (2, 5), (6, 6))] == [1, 5, 6]
+        assert await marks.read([CHAT, OTHER]) == LookupResult({CHAT: 6})
 
 
 async def test_a_mark_does_not_jump_over_what_was_not_handled(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        marks = RedisMarks(redis)
-        await marks.mark(CHAT, 1, 3)
-        assert await marks.mark(CHAT, 5, 9) == 3
-        assert await marks.of([CHAT]) == Answers({CHAT: 3})
-        assert await marks.mark(CHAT, 4, 9) == 9
+        marks = RedisDeliveryCheckpoints(redis)
+        await marks.advance(CHAT, 1, 3)
+        assert await marks.advance(CHAT, 5, 9) == 3
+        assert await marks.read([CHAT]) == LookupResult({CHAT: 3})
+        assert await marks.advance(CHAT, 4, 9) == 9
 
 
 async def test_a_mark_never_goes_back(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        marks = RedisMarks(redis)
-        await marks.mark(CHAT, 1, 9)
-        assert await marks.mark(CHAT, 2, 4) == 9
-        assert await marks.mark(CHAT, 8, 12) == 12
+        marks = RedisDeliveryCheckpoints(redis)
+        await marks.advance(CHAT, 1, 9)
+        assert await marks.advance(CHAT, 2, 4) == 9
+        assert await marks.advance(CHAT, 8, 12) == 12
 
 
 async def test_where_there_is_none_the_first_one_counts(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        assert await RedisMarks(redis).mark(OTHER, 70, 71) == 71
+        assert await RedisDeliveryCheckpoints(redis).advance(OTHER, 70, 71) == 71
 
 
 async def test_a_mark_outlives_the_stream_it_is_held_against_and_not_for_ever(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        await RedisMarks(redis).mark(CHAT, 1, 1)
+        await RedisDeliveryCheckpoints(redis).advance(CHAT, 1, 1)
         left_s = await redis.read("TTL", redis.keys.key(CHAT.tenant, CHAT.chat, "handled"))
     assert isinstance(left_s, int)
     assert 2 * 86_400 < left_s <= 3 * 86_400
@@ -54,5 +54,5 @@ async def test_a_mark_outlives_the_stream_it_is_held_against_and_not_for_ever(
 async def test_while_redis_is_away_that_is_told(own_servers: Servers, connect: Connect) -> None:
     async with connect(own_servers) as redis:
         own_servers.owner(redis.keys.key(CHAT.tenant, CHAT.chat, "handled")).kill()
-        with pytest.raises(RoutesAwayError):
-            await RedisMarks(redis).mark(CHAT, 1, 1)
+        with pytest.raises(RegistryUnavailableError):
+            await RedisDeliveryCheckpoints(redis).advance(CHAT, 1, 1)

@@ -4,11 +4,11 @@ from fixtures.loops import until
 from fixtures.redis_cluster import Connect, Servers
 
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.routing.model import GatewayId
-from tidings.routing.ports import Heard, Held, Standing
-from tidings.routing.store import RedisLine, RedisPresence, RedisRoutes
-from tidings.signs.model import Found, Presence, Status
+from tidings.routing.ports import BusEvent, HeldRoute, Subscribed
+from tidings.routing.store import RedisBus, RedisConnectionRegistry, RedisPresenceStore
+from tidings.signs.model import Presence, PresenceRecord, PresenceStatus
 
 ACME = TenantId("acme")
 ANNA, BEN = UserId("a{nn}a%"), UserId("ben")
@@ -16,20 +16,20 @@ PHONE = DeviceKey(ACME, ANNA, DeviceId("phone"))
 LAPTOP = DeviceKey(ACME, ANNA, DeviceId("laptop"))
 HERE = GatewayId("gateway-1")
 CHAT = ChatKey(ACME, ChatId("g-{1}"))
-ONLINE, AWAY = Found(Presence(Status.ONLINE)), Found(Presence(Status.AWAY))
-UNKNOWN = Found(Presence(Status.OFFLINE))
+ONLINE, AWAY = PresenceRecord(Presence(PresenceStatus.ONLINE)), PresenceRecord(Presence(PresenceStatus.AWAY))
+UNKNOWN = PresenceRecord(Presence(PresenceStatus.OFFLINE))
 
 
-async def found(redis: Redis, user: UserId = ANNA) -> Found:
-    return (await RedisPresence(redis).of(ACME, [user]))[user]
+async def found(redis: RedisClient, user: UserId = ANNA) -> PresenceRecord:
+    return (await RedisPresenceStore(redis).read(ACME, [user]))[user]
 
 
 async def test_one_is_online_while_one_of_his_devices_is_and_away_while_all_are(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        routes, presence = RedisRoutes(redis, lease_s=60), RedisPresence(redis)
-        assert await presence.of(ACME, [ANNA, BEN]) == {ANNA: UNKNOWN, BEN: UNKNOWN}
+        routes, presence = RedisConnectionRegistry(redis, lease_s=60), RedisPresenceStore(redis)
+        assert await presence.read(ACME, [ANNA, BEN]) == {ANNA: UNKNOWN, BEN: UNKNOWN}
         phone = (await routes.register(PHONE, HERE)).epoch
         laptop = (await routes.register(LAPTOP, HERE)).epoch
         assert await presence.set_away(PHONE, phone, is_away=True)
@@ -43,7 +43,7 @@ async def test_one_is_online_while_one_of_his_devices_is_and_away_while_all_are(
 
 async def test_what_was_said_on_an_earlier_route_does_not_count(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        routes, presence = RedisRoutes(redis, lease_s=60), RedisPresence(redis)
+        routes, presence = RedisConnectionRegistry(redis, lease_s=60), RedisPresenceStore(redis)
         old = (await routes.register(PHONE, HERE)).epoch
         await presence.set_away(PHONE, old, is_away=True)
         new = (await routes.register(PHONE, HERE)).epoch
@@ -56,40 +56,40 @@ async def test_what_was_said_on_an_earlier_route_does_not_count(servers: Servers
 
 async def test_who_left_was_last_seen_when_he_did(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        routes = RedisRoutes(redis, lease_s=60)
+        routes = RedisConnectionRegistry(redis, lease_s=60)
         epoch = (await routes.register(PHONE, HERE)).epoch
         assert await routes.remove(PHONE, HERE, epoch)
         gone = await found(redis)
-        assert gone.presence.status is Status.OFFLINE
+        assert gone.presence.status is PresenceStatus.OFFLINE
         assert gone.presence.seen_ms is not None
         assert 0 <= gone.presence.seen_ms - epoch // 1000 < 60_000
-        assert gone.gone_ms is not None
-        assert gone.gone_ms < 60_000
+        assert gone.disconnected_ms is not None
+        assert gone.disconnected_ms < 60_000
 
 
 async def test_who_is_not_renewed_was_last_seen_at_the_last_heartbeat(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        routes = RedisRoutes(redis, lease_s=0.3)
+        routes = RedisConnectionRegistry(redis, lease_s=0.3)
         epoch = (await routes.register(PHONE, HERE)).epoch
-        renewed = await routes.renew(HERE, [Held(PHONE, epoch)])
-        last: list[Found] = []
+        renewed = await routes.renew(HERE, [HeldRoute(PHONE, epoch)])
+        last: list[PresenceRecord] = []
 
         async def looked() -> bool:
             last.append(await found(redis))
-            return last[-1].presence.status is Status.OFFLINE
+            return last[-1].presence.status is PresenceStatus.OFFLINE
 
         while not await looked():
             assert last[-1] == ONLINE
-        assert last[-1].gone_ms is not None
+        assert last[-1].disconnected_ms is not None
         # a heartbeat came too late on a slow machine, then the route was gone before it
-        assert last[-1].gone_ms >= 300 or renewed.gone
+        assert last[-1].disconnected_ms >= 300 or renewed.lost
 
 
 async def test_when_somebody_was_last_seen_is_known_for_a_month(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        routes = RedisRoutes(redis, lease_s=60)
+        routes = RedisConnectionRegistry(redis, lease_s=60)
         await routes.register(PHONE, HERE)
         left_s = await redis.read("TTL", routes._keys(ACME, ANNA)[1])
     assert isinstance(left_s, int)
@@ -99,22 +99,22 @@ async def test_when_somebody_was_last_seen_is_known_for_a_month(servers: Servers
 async def test_signs_and_hints_are_heard_by_who_listens_and_by_nobody_else(
     servers: Servers, connect: Connect
 ) -> None:
-    signs: list[Heard] = []
-    hints: list[Heard] = []
+    signs: list[BusEvent] = []
+    hints: list[BusEvent] = []
     async with connect(servers) as redis, connect(servers) as other:
-        line = RedisLine(other)
-        assert await line.to_signs(CHAT, b"nobody") == 0
-        assert await line.to_presence(ACME, ANNA, b"nobody") == 0
-        RedisLine(redis).at_signs(CHAT, signs.append)
-        listening = RedisLine(redis).at_presence(ACME, ANNA, hints.append)
-        await until(lambda: signs == hints == [Standing(was_lost=False)], 30)
-        assert await line.to_signs(CHAT, b"a sign") == 1
-        assert await line.to_presence(ACME, ANNA, b"a hint") == 1
+        line = RedisBus(other)
+        assert await line.publish_ephemeral(CHAT, b"nobody") == 0
+        assert await line.publish_presence(ACME, ANNA, b"nobody") == 0
+        RedisBus(redis).subscribe_ephemeral(CHAT, signs.append)
+        listening = RedisBus(redis).subscribe_presence(ACME, ANNA, hints.append)
+        await until(lambda: signs == hints == [Subscribed(was_lost=False)], 30)
+        assert await line.publish_ephemeral(CHAT, b"a sign") == 1
+        assert await line.publish_presence(ACME, ANNA, b"a hint") == 1
         await until(lambda: (signs[1:], hints[1:]) == ([b"a sign"], [b"a hint"]), 30)
         listening.close()
         await until_unheard(line)
 
 
-async def until_unheard(line: RedisLine) -> None:
-    while await line.to_presence(ACME, ANNA, b"anybody?"):
+async def until_unheard(line: RedisBus) -> None:
+    while await line.publish_presence(ACME, ANNA, b"anybody?"):
         pass

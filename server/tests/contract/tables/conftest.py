@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from click.testing import CliRunner, Result
-from fixtures.engines import Dynamo, Space
+from fixtures.engines import Dynamo, Namespace
 
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Wish
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, StartRequest
 from tidings.run.cli import tidings
-from tidings.tables.apply import PACE, apply
-from tidings.tables.control import ControlPlane, connect, find_gaps
+from tidings.tables.apply import PACE, apply_tables
+from tidings.tables.control import TableControlPlane, connect_control_plane, unsupported_aspects
 from tidings.tables.declaration import BY_NAME, TABLES
-from tidings.tables.diff import Plan, plan
+from tidings.tables.diff import TablesPlan, plan_tables
 from tidings.tables.model import Table
 from tidings.tables.requests import create_table
 
@@ -32,18 +32,18 @@ class Installation:
     kind: str
     url: str
     prefix: str
-    plane: ControlPlane
+    plane: TableControlPlane
     client: "DynamoDBClient"
 
     def name(self, table: str) -> str:
         return self.prefix + table
 
-    def plan(self, tables: tuple[Table, ...] = TABLES) -> Plan:
+    def plan(self, tables: tuple[Table, ...] = TABLES) -> TablesPlan:
         seen = self.plane.observe(tables)
-        return plan(tables, seen, prefix=self.prefix, not_known=self.plane.not_known)
+        return plan_tables(tables, seen, prefix=self.prefix, not_known=self.plane.not_known)
 
     def apply(self, tables: tuple[Table, ...] = TABLES) -> None:
-        apply(self.plane, self.plan(tables), lambda _: None, replace(PACE, timeout_s=60, effect_s=10))
+        apply_tables(self.plane, self.plan(tables), lambda _: None, replace(PACE, timeout_s=60, effect_s=10))
 
     def run(self, *arguments: str, **settings: str) -> Result:
         """`tidings tables …` with its settings in the environment."""
@@ -62,13 +62,15 @@ class Installation:
 
 
 def install(kind: str, url: str, prefix: str) -> Installation:
-    client = connect(url, REGION)
-    return Installation(kind, url, prefix, ControlPlane(client, prefix, find_gaps(client, REGION)), client)
+    client = connect_control_plane(url, REGION)
+    return Installation(
+        kind, url, prefix, TableControlPlane(client, prefix, unsupported_aspects(client, REGION)), client
+    )
 
 
 @pytest.fixture
 def installation(
-    dynamo: Dynamo, space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dynamo: Dynamo, space: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Installation:
     monkeypatch.chdir(tmp_path)
     return install(dynamo.kind, dynamo.url, space.table_prefix)
@@ -76,13 +78,13 @@ def installation(
 
 @pytest.fixture(params=["local", "dynoxide"])
 def fresh_installation(
-    request: pytest.FixtureRequest, fleets: Callable[[Wish], Fleet], space: Space
+    request: pytest.FixtureRequest, fleets: Callable[[StartRequest], LocalCluster], space: Namespace
 ) -> Installation:
     """On an engine that nobody has used: DynamoDB Local builds no index any more once seven tables have a TTL."""
     kind: Literal["local", "dynoxide"] = request.param
     if kind == "dynoxide":
         return install(kind, request.getfixturevalue("dynamo_dynoxide").url, space.table_prefix)
-    fleet = fleets(Wish(engines=frozenset({Engine.DYNAMO}), dynamo=kind))
+    fleet = fleets(StartRequest(engines=frozenset({Engine.DYNAMO}), dynamo=kind))
     return install(kind, f"http://{fleet.status()[0].node.address}", space.table_prefix)
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from contract.api.test_notices import INBOX, NEWS
 from contract.tables.traffic import Traffic, concentrated, watched
-from fixtures.house import House
-from fixtures.stage import Play, Stage
+from fixtures.house import RestApp
+from fixtures.stage import RunUseCases, UseCaseEnv
 from fixtures.tables import Tables
 
 from tidings.accounts.model import Scope
@@ -22,11 +22,11 @@ SHARED = {
 """Kinds of keys that many people share by design, with what bounds the load."""
 
 
-async def day(stage: Stage, prefix: str, people: int) -> Traffic:
+async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
     """Each of the people does the same: is created, writes to another, reads, gets a notice, sees a broadcast."""
-    own = Stage(stage.client, f"{stage.tenant}-{people}", stage.key_file)
-    house = House(own)
-    users, notices = house.server(Scope.USERS), house.server(Scope.NOTICES)
+    own = UseCaseEnv(stage.client, f"{stage.tenant}-{people}", stage.key_file)
+    house = RestApp(own)
+    users, notices = house.server(Scope.USERS), house.server(Scope.NOTIFICATIONS)
     names = [f"user-{number}" for number in range(people)]
     with watched(own.client, prefix) as traffic:
         await notices.ok("PUT", INBOX, NEWS)
@@ -42,7 +42,7 @@ async def day(stage: Stage, prefix: str, people: int) -> Traffic:
     return traffic
 
 
-async def live(house: House, name: str, other: str) -> None:
+async def live(house: RestApp, name: str, other: str) -> None:
     user = house.user(UserId(name))
     chat = (await user.ok("POST", "/v1/directs", {"user": other}))["id"]
     for number in range(2):
@@ -53,8 +53,10 @@ async def live(house: House, name: str, other: str) -> None:
         await user.ok("GET", path)
 
 
-def test_no_partition_key_is_asked_more_often_when_there_are_more_people(play: Play, tables: Tables) -> None:
-    async def scene(stage: Stage) -> None:
+def test_no_partition_key_is_asked_more_often_when_there_are_more_people(
+    play: RunUseCases, tables: Tables
+) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         few, many = await day(stage, tables.prefix, FEW), await day(stage, tables.prefix, MANY)
         assert concentrated(few, many).keys() <= SHARED
         of_tenants = replace(many, requests=many.requests.copy())
@@ -70,13 +72,13 @@ def test_no_partition_key_is_asked_more_often_when_there_are_more_people(play: P
 
 @pytest.mark.parametrize("tables", ["dynoxide"], indirect=True)
 def test_a_hash_that_puts_everybody_in_one_part_is_found(
-    play: Play, tables: Tables, monkeypatch: pytest.MonkeyPatch
+    play: RunUseCases, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox, "hash_of", lambda _: 7)
+    monkeypatch.setattr(inbox, "stable_hash", lambda _: 7)
     for module in (due, rows):
         monkeypatch.setattr(module, "shard_of", lambda _: 7)
 
-    async def scene(stage: Stage) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
         few, many = await day(stage, tables.prefix, FEW), await day(stage, tables.prefix, MANY)
         found = concentrated(few, many).keys() - SHARED
         assert found == {"inbox t#{tenant}D#{bucket}", "inbox t#{tenant}L#{shard}", "inbox t#_Q#{shard}"}

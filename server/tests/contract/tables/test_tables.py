@@ -8,10 +8,10 @@ from click.testing import Result
 from contract.tables.conftest import Installation
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Verdict
+from tidings.kernel.reconcile import ChangeKind
 from tidings.tables.declaration import TABLES, USERS
-from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect
-from tidings.tables.model import Units
+from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, TableAspect
+from tidings.tables.model import CapacityUnits
 
 
 def failure(result: Result) -> TidingsError:
@@ -21,7 +21,7 @@ def failure(result: Result) -> TidingsError:
 
 def test_applied_tables_are_as_declared(applied: Installation) -> None:
     assert applied.plan().drift == ()
-    assert {entry.verdict for entry in applied.plan().tables} == {Verdict.UNCHANGED}
+    assert {entry.verdict for entry in applied.plan().tables} == {ChangeKind.UNCHANGED}
     result = applied.run("check")
     assert result.exception is None
     assert "ok: 12 tables as declared" in result.output
@@ -104,20 +104,20 @@ def _set_on_demand(installation: Installation) -> None:
 
 
 BENT = {
-    "TTL off": (_turn_ttl_off, "sessions", Aspect.TTL),
-    "another TTL": (_set_another_ttl, "sessions", Aspect.TTL),
-    "TTL where none is declared": (_set_ttl_where_none_is_declared, "users", Aspect.TTL),
-    "stream off": (_turn_stream_off, "messages", Aspect.STREAM),
-    "another view": (_set_another_view, "messages", Aspect.STREAM),
-    "unprotected": (_unprotect, "tenants", Aspect.DELETION_PROTECTION),
-    "less capacity": (_lower_capacity, "chats", Aspect.CAPACITY),
-    "on demand": (_set_on_demand, "sessions", Aspect.CAPACITY),
+    "TTL off": (_turn_ttl_off, "sessions", TableAspect.TTL),
+    "another TTL": (_set_another_ttl, "sessions", TableAspect.TTL),
+    "TTL where none is declared": (_set_ttl_where_none_is_declared, "users", TableAspect.TTL),
+    "stream off": (_turn_stream_off, "messages", TableAspect.STREAM),
+    "another view": (_set_another_view, "messages", TableAspect.STREAM),
+    "unprotected": (_unprotect, "tenants", TableAspect.DELETION_PROTECTION),
+    "less capacity": (_lower_capacity, "chats", TableAspect.CAPACITY),
+    "on demand": (_set_on_demand, "sessions", TableAspect.CAPACITY),
 }
 
 
 @pytest.mark.parametrize(("bend", "table", "aspect"), BENT.values(), ids=BENT)
 def test_what_was_bent_is_found_and_mended(
-    applied: Installation, bend: Callable[[Installation], None], table: str, aspect: Aspect
+    applied: Installation, bend: Callable[[Installation], None], table: str, aspect: TableAspect
 ) -> None:
     bend(applied)
     error = failure(applied.run("check"))
@@ -156,9 +156,9 @@ def test_capacity_that_somebody_raised_is_kept(applied: Installation) -> None:
     )
     assert applied.run("check").exception is None
     assert applied.run("apply").exception is None
-    seen = applied.plane.look(applied.name("chats"))
+    seen = applied.plane.describe(applied.name("chats"))
     assert seen is not None
-    assert seen.units == Units(900, 90)
+    assert seen.units == CapacityUnits(900, 90)
 
 
 def test_a_small_installation_has_everything_on_demand_and_can_go_back(installation: Installation) -> None:
@@ -214,12 +214,12 @@ def test_a_table_of_somebody_else_under_the_prefix_is_told_and_left_alone(applie
     assert "unknown extra" in applied.run("plan").output
     assert applied.run("check").exception is None
     assert applied.run("apply").exception is None
-    assert applied.plane.look(applied.name("reports")) is not None
+    assert applied.plane.describe(applied.name("reports")) is not None
 
 
 def test_a_table_that_was_ours_is_not_deleted(applied: Installation) -> None:
     """Where the engine keeps tags; without them nobody can tell whose it was."""
-    if Aspect.TAGS in applied.plane.not_known:
+    if TableAspect.TAGS in applied.plane.not_known:
         pytest.skip("this engine has no tags")
     applied.client.create_table(
         TableName=applied.name("rooms"),
@@ -230,13 +230,13 @@ def test_a_table_that_was_ours_is_not_deleted(applied: Installation) -> None:
     )
     assert failure(applied.run("apply")).code is Code.TABLES_DESTRUCTIVE
     assert failure(applied.run("check")).code is Code.TABLES_DRIFT
-    assert applied.plane.look(applied.name("rooms")) is not None
+    assert applied.plane.describe(applied.name("rooms")) is not None
 
 
 def test_lost_tags_are_put_back(applied: Installation) -> None:
-    if Aspect.TAGS in applied.plane.not_known:
+    if TableAspect.TAGS in applied.plane.not_known:
         pytest.skip("this engine has no tags")
-    seen = applied.plane.look(applied.name("leases"))
+    seen = applied.plane.describe(applied.name("leases"))
     assert seen is not None
     assert seen.tags == {TAG_TABLE: "leases", TAG_PREFIX: applied.prefix}
     applied.client.untag_resource(ResourceArn=seen.arn, TagKeys=[TAG_TABLE])
@@ -246,8 +246,8 @@ def test_lost_tags_are_put_back(applied: Installation) -> None:
 
 
 GAPS = {
-    "local": {Aspect.PITR, Aspect.TAGS, Aspect.TABLE_CLASS},
-    "dynoxide": {Aspect.PITR, Aspect.INDEX_CAPACITY},
+    "local": {TableAspect.PITR, TableAspect.TAGS, TableAspect.TABLE_CLASS},
+    "dynoxide": {TableAspect.PITR, TableAspect.INDEX_CAPACITY},
 }
 
 

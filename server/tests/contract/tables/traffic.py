@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.verbs import Verb
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.verbs import OperationSpec
 from tidings.tables.declaration import BY_NAME
 
 HEADROOM = 1.5
@@ -83,12 +83,12 @@ def _spelled(template: str) -> str:
 
 
 @contextmanager
-def watched(client: Client, prefix: str) -> Iterator[Traffic]:
+def watched(client: DynamoClient, prefix: str) -> Iterator[Traffic]:
     """Count every request that this client sends meanwhile."""
     traffic, channel = Traffic(prefix), client._channel
     call = channel.call
 
-    async def counted[T](verb: Verb[T], body: bytes, *args: Any, **more: Any) -> tuple[T, bool]:
+    async def counted[T](verb: OperationSpec[T], body: bytes, *args: Any, **more: Any) -> tuple[T, bool]:
         traffic.count(body)
         return await call(verb, body, *args, **more)
 

@@ -1,16 +1,16 @@
 """Pings by the real clients, as processes will have them: a read of DynamoDB, a record acknowledged, a GET."""
 
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.channel import Channel, Limits
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys
-from tidings.platform.dynamo.endpoints import parse
-from tidings.platform.dynamo.errors import MissingError
-from tidings.platform.kafka.connection import Connection
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.dynamo.channel import CallLimits, Transport
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
+from tidings.platform.dynamo.endpoints import parse_endpoint
+from tidings.platform.dynamo.errors import NotFoundError
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.probe import Ping
-from tidings.platform.redis.client import Redis
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.options import RedisOptions
 
 TOPIC = "pings"
 _READ = AccessPattern("sample.ping", ("leases",), Operation.GET_ITEM, Consistency.STRONG, "Does it answer?")
@@ -18,20 +18,22 @@ _READ = AccessPattern("sample.ping", ("leases",), Operation.GET_ITEM, Consistenc
 
 def dynamo(host: str, port: int) -> Ping:
     """A table that is not there is an answer, too."""
-    channel = Channel(parse(f"http://{host}:{port}"), "us-east-1", FixedKeys(LOCAL_KEYS), Limits())
-    client = Client(channel, "sample-")
+    channel = Transport(
+        parse_endpoint(f"http://{host}:{port}"), "us-east-1", StaticCredentials(LOCAL_KEYS), CallLimits()
+    )
+    client = DynamoClient(channel, "sample-")
 
     async def ping() -> None:
         try:
             await client.get(_READ, {"lease": "_system#ping"})
-        except MissingError:
+        except NotFoundError:
             return
 
     return ping
 
 
 def kafka(host: str, port: int) -> Ping:
-    publisher = Publisher(Connection(bootstrap_servers=f"{host}:{port}"))
+    publisher = KafkaPublisher(KafkaConfig(bootstrap_servers=f"{host}:{port}"))
 
     async def ping() -> None:
         await publisher.send(TOPIC, None, b"ping")
@@ -40,7 +42,7 @@ def kafka(host: str, port: int) -> Ping:
 
 
 def redis(host: str, port: int) -> Ping:
-    client = Redis(Options.from_url(f"redis://{host}:{port}"))
+    client = RedisClient(RedisOptions.from_url(f"redis://{host}:{port}"))
 
     async def ping() -> None:
         await client.read("GET", client.keys.key("_system", "sample", "ping"))

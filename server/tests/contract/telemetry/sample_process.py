@@ -20,12 +20,12 @@ from tidings.platform.lifecycle.admin import AdminOptions
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.probe import Ping, Probe, ProbeOptions
 from tidings.platform.lifecycle.process import StopOptions
-from tidings.platform.lifecycle.run import Host, ProcessOptions, run
+from tidings.platform.lifecycle.run import ProcessContext, ProcessOptions, run_process
 from tidings.platform.lifecycle.watchdog import WatchdogOptions
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.tracing import TracingOptions
 
-log = logs.get("sample")
+log = logs.get_logger("sample")
 
 ENGINES: dict[str, tuple[str, Callable[[str, int], Ping]]] = {
     "dynamo": ("DynamoDB did not answer", pings.dynamo),
@@ -59,7 +59,7 @@ class Worker(Component):
 
     name = "worker"
 
-    def __init__(self, sample: Sample, host: Host) -> None:
+    def __init__(self, sample: Sample, host: ProcessContext) -> None:
         self._sample = sample
         self._host = host
         self.stop_s = sample.worker_stop_s
@@ -92,7 +92,7 @@ class Worker(Component):
     async def _work(self) -> None:
         self._carry()
         while True:
-            with self._took.time(), logs.bound(request_id="r-1", tenant="acme"):
+            with self._took.time(), logs.bind_context(request_id="r-1", tenant="acme"):
                 self._turns["ok"].inc()
                 log.info("turned", password=Secret("hunter2"), body={"api_key": "hunter2"})
             await asyncio.sleep(0.02)
@@ -106,7 +106,7 @@ class Worker(Component):
             log.info("carried", headers=[[name, value.decode()] for name, value in headers])
 
 
-def compose(sample: Sample, host: Host) -> Sequence[Component]:
+def compose(sample: Sample, host: ProcessContext) -> Sequence[Component]:
     if sample.settings_are_wrong:
         raise TidingsError(Code.SETTINGS_INVALID, "kafka.bootstrap_servers: is missing")
     if sample.on_usr1:
@@ -115,7 +115,7 @@ def compose(sample: Sample, host: Host) -> Sequence[Component]:
     return [*(probe(name, port, sample, host) for name, port in sample.engines.items()), Worker(sample, host)]
 
 
-def probe(name: str, port: int, sample: Sample, host: Host) -> Probe:
+def probe(name: str, port: int, sample: Sample, host: ProcessContext) -> Probe:
     complaint, ping = ENGINES[name]
     return Probe(
         name,
@@ -123,25 +123,25 @@ def probe(name: str, port: int, sample: Sample, host: Host) -> Probe:
         complaint=complaint,
         tasks=host.tasks,
         clock=host.clock,
-        options=ProbeOptions(every_s=0.05, timeout_s=0.5, patience=2),
+        options=ProbeOptions(every_s=0.05, timeout_s=0.5, failure_threshold=2),
         gates_readiness=name not in sample.optional,
     )
 
 
-def block(_: Host) -> None:
+def block(_: ProcessContext) -> None:
     time.sleep(3_600)
 
 
-def block_a_little(_: Host) -> None:
+def block_a_little(_: ProcessContext) -> None:
     time.sleep(0.8)
 
 
-def hold_the_interpreter(_: Host) -> None:
+def hold_the_interpreter(_: ProcessContext) -> None:
     """A regular expression that backtracks for ages, and lets no other thread run meanwhile."""
     re.match(r"(a+)+$", "a" * 64 + "b")
 
 
-def crash(host: Host) -> None:
+def crash(host: ProcessContext) -> None:
     async def fail() -> None:
         raise RuntimeError("the consumer lost its mind")
 
@@ -167,7 +167,7 @@ def main() -> None:
         watchdog=WatchdogOptions(warn_s=sample.warn_s, exit_s=sample.exit_s),
         beat_s=0.05,
     )
-    run(sample.kind, options, lambda host: compose(sample, host))
+    run_process(sample.kind, options, lambda host: compose(sample, host))
 
 
 if __name__ == "__main__":

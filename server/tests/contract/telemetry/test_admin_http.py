@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from contract.telemetry.running import eventually
 
-from tidings.platform.lifecycle.admin import AdminOptions, AdminServer, Response
+from tidings.platform.lifecycle.admin import AdminOptions, AdminResponse, AdminServer
 
 
-def broken() -> Response:
+def broken() -> AdminResponse:
     raise RuntimeError("no page today")
 
 
@@ -20,7 +20,7 @@ def request_s() -> float:
 
 @pytest.fixture
 def server(request_s: float) -> Iterator[AdminServer]:
-    pages = {"/livez": lambda: Response(200, "text/plain", b"ok"), "/broken": broken}
+    pages = {"/livez": lambda: AdminResponse(200, "text/plain", b"ok"), "/broken": broken}
     server = AdminServer(AdminOptions(request_s=request_s, max_head_bytes=1_024, max_connections=3), pages)
     server.start()
     yield server

@@ -9,7 +9,7 @@ from contract.telemetry.running import eventually, running
 
 from tidings.kernel.secrets import Secret
 from tidings.platform.telemetry import tracing
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 from tidings.platform.telemetry.tracing import TracingOptions
 
 
@@ -46,7 +46,7 @@ def test_spans_that_wait_are_sent_by_the_stop(receiver: Receiver) -> None:
 
 def test_the_headers_that_a_collector_wants_are_sent(receiver: Receiver) -> None:
     options = TracingOptions(endpoint=receiver.endpoint, ratio=1.0, headers={"X-Team": Secret("hunter2")})
-    traced = tracing.configure(Identity("api", "one"), options)
+    traced = tracing.configure_tracing(ProcessIdentity("api", "one"), options)
     with traced.span("work"):
         pass
     assert traced.close()

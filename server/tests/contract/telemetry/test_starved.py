@@ -13,8 +13,8 @@ from contract.telemetry.running import Running, eventually, running
 from faults.proxy import Freeze, Refuse, TcpProxy
 from fixtures.engines import Dynamo
 
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Node, Wish
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, EngineNode, StartRequest
 
 COMPLAINTS = {
     "dynamo": "DynamoDB did not answer",
@@ -28,9 +28,9 @@ type Proxies = dict[str, TcpProxy]
 
 
 @pytest.fixture(scope="module")
-def broker(fleets: Callable[[Wish], Fleet]) -> Node:
+def broker(fleets: Callable[[StartRequest], LocalCluster]) -> EngineNode:
     """A broker that sends its clients to a proxy; they would go round it otherwise."""
-    fleet = fleets(Wish(engines=frozenset({Engine.KAFKA}), kafka_behind_proxy=True))
+    fleet = fleets(StartRequest(engines=frozenset({Engine.KAFKA}), kafka_behind_proxy=True))
     node = fleet.find("kafka-1").node
     admin = AdminClient({"bootstrap.servers": node.address})
     admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(30)
@@ -38,7 +38,7 @@ def broker(fleets: Callable[[Wish], Fleet]) -> Node:
 
 
 @pytest.fixture(scope="module")
-def proxies(dynamo_local: Dynamo, broker: Node, valkey: str) -> Iterator[Proxies]:
+def proxies(dynamo_local: Dynamo, broker: EngineNode, valkey: str) -> Iterator[Proxies]:
     ways = {
         "dynamo": (urlsplit(dynamo_local.url).port or 0, 0),
         "kafka": (broker.ports["proxied"], broker.ports["advertised"]),
@@ -93,18 +93,18 @@ def test_an_engine_that_is_away_is_named_in_time_and_found_again(
 
 
 def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
-    own_fleet: Callable[[Wish], Fleet],
+    own_fleet: Callable[[StartRequest], LocalCluster],
 ) -> None:
-    fleet = own_fleet(Wish(engines=frozenset({Engine.VALKEY})))
+    fleet = own_fleet(StartRequest(engines=frozenset({Engine.VALKEY})))
     fleet.kill("valkey")
     with running(engines={"redis": fleet.find("valkey").node.port}) as process:
         process.wait_for("process started")
         assert "last error" in ailing(process, "redis")
         fleet.restart("valkey")
         process.wait_for_status("/readyz", 200)
-        fleet.freeze("valkey")
+        fleet.pause("valkey")
         assert "nothing came back" in ailing(process, "redis")
-        fleet.thaw("valkey")
+        fleet.resume("valkey")
         process.wait_for_status("/readyz", 200)
 
 

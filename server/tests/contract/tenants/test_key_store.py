@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.memory_keys import MemoryKeyStore
 from fixtures.tables import REGION, Tables
 
@@ -18,7 +18,7 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.opening import open_client
 from tidings.platform.dynamo.values import Attributes
 from tidings.tables.patterns import accounts as patterns
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, WrappedKey
 from tidings.tenants.ports import KeyStore
@@ -28,7 +28,7 @@ type Opened = Callable[[], AbstractAsyncContextManager[KeyStore]]
 
 
 @pytest.fixture
-def tenant(space: Space) -> TenantId:
+def tenant(space: Namespace) -> TenantId:
     return TenantId(space.tenant)
 
 
@@ -161,7 +161,7 @@ def test_ten_processes_that_meet_a_new_tenant_at_once_end_with_one_pair_of_keys(
     async def run() -> None:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             rings = [
-                KeyRing(DynamoKeyStore(client), FileKms(tmp_path / "tidings.key"), SystemClock(), Policy())
+                KeyRing(DynamoKeyStore(client), FileKms(tmp_path / "tidings.key"), SystemClock(), KeyPolicy())
                 for _ in range(10)
             ]
             keys = await asyncio.gather(*(ring.of(tenant) for ring in rings))
@@ -178,7 +178,10 @@ def test_the_units_of_a_first_use_and_of_a_look(tables: Tables, tenant: TenantId
     async def run() -> None:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             ring = KeyRing(
-                DynamoKeyStore(client), FileKms(tmp_path / "tidings.key"), SystemClock(), Policy(refresh_s=0)
+                DynamoKeyStore(client),
+                FileKms(tmp_path / "tidings.key"),
+                SystemClock(),
+                KeyPolicy(refresh_s=0),
             )
             await ring.of(tenant)
             puts, looks = (

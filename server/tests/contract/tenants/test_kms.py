@@ -11,10 +11,10 @@ from contract.tenants.kms_server import ACCESS_KEY, REGION, SECRET_KEY, kms_serv
 from fixtures.memory_keys import MemoryKms
 
 from tidings.kernel.secrets import Secret
-from tidings.platform.dynamo.credentials import Keys
+from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.tenants.kms_aws import open_aws_kms
 from tidings.tenants.kms_file import FileKms
-from tidings.tenants.ports import Kms, NotUnwrappedError
+from tidings.tenants.ports import Kms, UnwrapError
 
 type Opened = Callable[[], AbstractAsyncContextManager[Kms]]
 
@@ -33,7 +33,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 
     @asynccontextmanager
     async def aws() -> AsyncIterator[Kms]:
-        keys = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+        keys = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY))
         async with kms_server() as server:
             name = server.add_key("alias/tidings")
             async with open_aws_kms(server.url, REGION, name, keys=keys) as kms:
@@ -83,7 +83,7 @@ def test_no_two_keys_are_the_same(opened: Opened) -> None:
 def test_a_key_does_not_unwrap_for_another_context(opened: Opened, other: dict[str, str]) -> None:
     async def test(kms: Kms) -> None:
         generated = await kms.generate(FOR)
-        with pytest.raises(NotUnwrappedError):
+        with pytest.raises(UnwrapError):
             await kms.unwrap(generated.wrapped, other)
 
     check(opened, test)
@@ -107,7 +107,7 @@ def test_an_altered_key_does_not_unwrap(opened: Opened) -> None:
             wrapped[:-1] + bytes([wrapped[-1] ^ 1]),
             b"x" * 60,
         ):
-            with pytest.raises(NotUnwrappedError):
+            with pytest.raises(UnwrapError):
                 await kms.unwrap(altered, FOR)
 
     check(opened, test)
@@ -134,7 +134,7 @@ def turned(
 
     @asynccontextmanager
     async def aws() -> AsyncIterator[Turned]:
-        keys = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+        keys = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY))
         async with kms_server() as server:
             old, older, new = (server.add_key(f"alias/{name}") for name in ("old", "older", "new"))
             async with (
@@ -167,7 +167,7 @@ def test_a_rewrapped_key_needs_the_former_master_key_no_longer(
                 both.rewrap(made.wrapped, {**FOR, "tenant": "other"}),
                 former.unwrap(made.wrapped, FOR),
             ):
-                with pytest.raises(NotUnwrappedError):
+                with pytest.raises(UnwrapError):
                     await asking
 
     asyncio.run(asyncio.wait_for(run(), 30))

@@ -15,12 +15,12 @@ from contract.tenants.kms_server import ACCESS_KEY, ARN, REGION, SECRET_KEY, Kms
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
-from tidings.platform.dynamo.credentials import Keys
+from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.tenants.kms_aws import DECRYPT, GENERATE, AwsKms, open_aws_kms
-from tidings.tenants.ports import NotUnwrappedError
+from tidings.tenants.ports import UnwrapError
 
 FOR = {"tenant": "acme", "key": "content-0000000001", "purpose": "content"}
-KEYS = Keys(ACCESS_KEY, Secret(SECRET_KEY))
+KEYS = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY))
 NEW, OLD = "alias/new", "alias/old"
 
 
@@ -83,7 +83,7 @@ def test_requests_have_the_shape_that_botocore_gives_them() -> None:
 
 def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
     async def run() -> None:
-        wrong = Keys(ACCESS_KEY, Secret(SECRET_KEY + "x"))
+        wrong = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY + "x"))
         async with kms_server() as server, open_aws_kms(server.url, REGION, NEW, keys=wrong) as kms:
             server.add_key(NEW)
             with pytest.raises(TidingsError, match="InvalidSignatureException") as caught:
@@ -130,7 +130,7 @@ def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None
         async with open_aws_kms(server.url, REGION, "alias/evil", keys=KEYS) as evil:
             generated = await evil.generate(FOR)
         server.requests.clear()
-        with pytest.raises(NotUnwrappedError):
+        with pytest.raises(UnwrapError):
             await kms.unwrap(generated.wrapped, FOR)
         assert [request.asked["KeyId"] for request in server.requests] == [NEW, OLD]
 

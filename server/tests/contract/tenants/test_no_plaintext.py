@@ -12,21 +12,21 @@ from typing import NamedTuple
 import pytest
 from contract.tenants.relay import relay_to
 from fixtures.engines import NOT_RUN, Dynamo
-from fixtures.stage import ANNA, BEN, Stage, asked
+from fixtures.stage import ANNA, BEN, UseCaseEnv, asked
 from fixtures.tables import REGION, Tables, make_tables
 
-from tidings.delivery.audience import ReadAudience
+from tidings.delivery.audience import StoredAudience
 from tidings.engines import dynoxide
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
 from tidings.messages.content import Content
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.opening import open_client
-from tidings.run.chat_lists import join_rows
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.run.chat_lists import build_row_projector
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.kms_file import FileKms
 from tidings.tenants.sealing import ContentKey
 from tidings.tenants.store import DynamoKeyStore
@@ -64,7 +64,7 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
+async def send_all_shapes(stage: UseCaseEnv, ring: KeyRing) -> ChatKey:
     """Alone, together in a transaction, with an idempotency row, expiring, edited; and a preview in a chat list."""
     chat = await stage.group(BEN)
     await stage.send(chat, ANNA, WORDS)
@@ -74,25 +74,25 @@ async def send_all_shapes(stage: Stage, ring: KeyRing) -> ChatKey:
     await ring.rotate(chat.tenant)
     last = await stage.send(chat, ANNA, "nothing yet")
     await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
-    rows = join_rows(stage.client, ring, ReadAudience(stage.rows))
+    rows = build_row_projector(stage.client, ring, StoredAudience(stage.rows))
     for told, entries in stage.told:
         await rows.handle(told, entries)
     return chat
 
 
-async def words_read(stage: Stage, chat: ChatKey) -> list[str]:
+async def words_read(stage: UseCaseEnv, chat: ChatKey) -> list[str]:
     page = await stage.history.before(chat, ANNA, None, 100)
     return [shown.content.text for shown in page.entries if shown.content]
 
 
-def leaks(fleet: Fleet, tables: Tables, key_file: Path, *, is_encrypting: bool = True) -> Leaks:
-    def ring_on(client: Client) -> KeyRing:
-        policy = Policy(is_encrypting=is_encrypting)
+def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting: bool = True) -> Leaks:
+    def ring_on(client: DynamoClient) -> KeyRing:
+        policy = KeyPolicy(is_encrypting=is_encrypting)
         return KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
 
     async def run() -> tuple[bytes, ChatKey]:
         async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
-            stage = Stage(client, "acme", key_file)
+            stage = UseCaseEnv(client, "acme", key_file)
             stage.keys = ring = ring_on(client)
             stage.open_process()
             chat = await send_all_shapes(stage, ring)
@@ -116,12 +116,14 @@ type Searched = Callable[..., Leaks]
 
 
 @pytest.fixture(params=["local", "dynoxide"])
-def searched(request: pytest.FixtureRequest, own_fleet: Callable[[Wish], Fleet], tmp_path: Path) -> Searched:
+def searched(
+    request: pytest.FixtureRequest, own_fleet: Callable[[StartRequest], LocalCluster], tmp_path: Path
+) -> Searched:
     """Sends on an engine of its own, on disk, and says what was found where."""
     kind: DynamoKind = request.param
-    if kind == "dynoxide" and not dynoxide.is_installed(user_cache()) and not dynoxide.can_be_installed():
+    if kind == "dynoxide" and not dynoxide.is_installed(default_cache()) and not dynoxide.can_be_installed():
         pytest.skip(NOT_RUN)
-    fleet = own_fleet(Wish(engines=frozenset({Engine.DYNAMO}), dynamo=kind, on_disk=True))
+    fleet = own_fleet(StartRequest(engines=frozenset({Engine.DYNAMO}), dynamo=kind, on_disk=True))
     dynamo = Dynamo(kind, f"http://{fleet.status()[0].node.address}")
     tables = next(make_tables(dynamo, "plaintext-"))
     return lambda **options: leaks(fleet, tables, tmp_path / "tidings.key", **options)

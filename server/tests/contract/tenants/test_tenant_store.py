@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.memory_keys import memory_rows
 from fixtures.memory_tenants import MemoryTenantStore
 from fixtures.tables import REGION, Tables
@@ -16,9 +16,9 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.opening import open_client
 from tidings.tables.patterns import accounts as patterns
-from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
+from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings, TokenSettings
 from tidings.tenants.ports import TenantStore
-from tidings.tenants.settings import TenantReader, Tenants
+from tidings.tenants.settings import TenantReader, TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 type Opened = Callable[[], AbstractAsyncContextManager[TenantStore]]
@@ -29,12 +29,12 @@ FULL = TenantSettings(
     name="Acme & Söhne",
     tokens=TokenSettings(audiences=("a", "b"), jwks_url="https://id.example/keys", skew_s=0),
     has_phone_login=True,
-    rates=RateOverrides(user=Rate(per_s=0.5, burst=10)),
+    rates=RateOverrides(user=RateLimit(per_s=0.5, burst=10)),
 )
 
 
 @pytest.fixture
-def tenant(space: Space) -> TenantId:
+def tenant(space: Namespace) -> TenantId:
     return TenantId(space.tenant)
 
 
@@ -88,7 +88,7 @@ async def test_an_update_needs_the_version_that_it_was_made_from(opened: Opened,
 
 async def test_of_many_changes_at_once_none_is_lost(opened: Opened, tenant: TenantId) -> None:
     async with opened() as store:
-        tenants = Tenants(store, SystemClock())
+        tenants = TenantService(store, SystemClock())
         await tenants.create(tenant, TenantSettings(name="x"))
 
         def add(audience: str) -> Callable[[TenantSettings], TenantSettings]:
@@ -128,7 +128,7 @@ async def test_the_units_of_a_look_and_that_a_second_costs_none(tables: Tables, 
 async def test_the_largest_settings_that_are_allowed_fit_into_their_item(
     tables: Tables, tenant: TenantId
 ) -> None:
-    rate = Rate(per_s=999_999.9, burst=1_000_000)
+    rate = RateLimit(per_s=999_999.9, burst=1_000_000)
     largest = TenantSettings(
         name="\N{GRINNING FACE}" * 32,
         tokens=TokenSettings(
@@ -139,7 +139,7 @@ async def test_the_largest_settings_that_are_allowed_fit_into_their_item(
         rates=RateOverrides(tenant=rate, user=rate, address=rate),
     )
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        await Tenants(DynamoTenantStore(client, ROWS), SystemClock()).create(tenant, largest)
+        await TenantService(DynamoTenantStore(client, ROWS), SystemClock()).create(tenant, largest)
         row = await client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": "settings"})
         assert row is not None
         assert len(row["settings"]) <= 16 * 1024

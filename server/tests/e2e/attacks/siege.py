@@ -42,7 +42,7 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Round:
+class AttackRound:
     """`achieved` is what the attack returned; the latencies are those of the honest client."""
 
     achieved: Any
@@ -62,7 +62,7 @@ class Round:
         return latencies[bisect_left(spent_s, spent_s[-1] / 2)]
 
 
-async def withstand(attack: Attack, honest: Honest) -> Round:
+async def run_attack(attack: Attack, honest: Honest) -> AttackRound:
     """Attack, and return the round in which the honest client's median stayed within `SLOWER` of the control."""
     await honest()  # connections, caches and keys are warm in both runs
     told = []
@@ -76,7 +76,7 @@ async def withstand(attack: Attack, honest: Honest) -> Round:
     raise AssertionError(f"the honest client was slowed down: {'; '.join(told)}")
 
 
-async def _round(attack: Attack, honest: Honest) -> Round:
+async def _round(attack: Attack, honest: Honest) -> AttackRound:
     name = f"{attack.run.__module__}:{attack.run.__name__}"
     command = ["nice", "-n", "19", sys.executable, "-m", "e2e.attacks.child", name]
     process = await asyncio.create_subprocess_exec(
@@ -97,7 +97,7 @@ async def _round(attack: Attack, honest: Honest) -> Round:
             await process.wait()
     assert process.returncode == 0, f"the attack {name} failed by itself"
     result = json.loads(output)
-    return Round(result["achieved"], result["cpu_s"], latencies, attack.pause_s)
+    return AttackRound(result["achieved"], result["cpu_s"], latencies, attack.pause_s)
 
 
 async def _measured(honest: Honest, until: "asyncio.Future[Any]", pause_s: float) -> list[float]:

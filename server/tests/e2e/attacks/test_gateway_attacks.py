@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 from e2e.attacks import gateway
-from e2e.attacks.siege import Attack, Honest, withstand
-from fixtures.gateway import Gateway, House, connected, house_in
-from fixtures.lists import Lists
+from e2e.attacks.siege import Attack, Honest, run_attack
+from fixtures.gateway import GatewayProcess, RunningGateway, connected, gateway_process_in
+from fixtures.lists import ChatListEnv
 from fixtures.stage import CLEO, DORA
 from fixtures.tables import Tables
 from websockets.exceptions import InvalidStatus
@@ -37,13 +37,13 @@ REDUCED = {
 class Besieged(NamedTuple):
     """One installation with two tenants: the attacker's and the honest client's."""
 
-    evil: House
-    good: House
+    evil: GatewayProcess
+    good: GatewayProcess
     port: int
     chat: str
     """A direct chat of the attacker's two users with a long history."""
 
-    def honest(self, port: int = 0, tenant: House | None = None) -> Honest:
+    def honest(self, port: int = 0, tenant: GatewayProcess | None = None) -> Honest:
         """Connect a device, wait until it is live, and send a request."""
 
         async def honest() -> None:
@@ -64,24 +64,24 @@ def besieged(
     tables_local: Tables, valkey: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Besieged]:
     directory: Path = tmp_path_factory.mktemp("besieged")
-    with house_in(tables_local, valkey, directory) as evil:
-        good = House(tables_local, valkey, directory)
+    with gateway_process_in(tables_local, valkey, directory) as evil:
+        good = GatewayProcess(tables_local, valkey, directory)
         chat = asyncio.run(founded(evil, good))
         yield Besieged(evil, good, started(evil).socket_port, chat)
 
 
-async def founded(evil: House, good: House) -> str:
+async def founded(evil: GatewayProcess, good: GatewayProcess) -> str:
     await evil.found()
     await good.found()
     async with evil.stage() as stage:
         chat = await stage.manage.direct(stage.tenant, CLEO, DORA)
         for _ in range(MESSAGES):
             await stage.send(chat, CLEO, "x" * 3_500)
-        await Lists(stage).deliver()
+        await ChatListEnv(stage).deliver()
     return chat.chat
 
 
-def started(house: House, **changes: str) -> Gateway:
+def started(house: GatewayProcess, **changes: str) -> RunningGateway:
     return house.start(**REDUCED | changes)
 
 
@@ -89,35 +89,35 @@ async def test_slow_resumes(besieged: Besieged) -> None:
     credentials = [besieged.evil.token(user) for user in (CLEO, DORA)]
     attack = besieged.attack(gateway.slow_resumes, 2, credentials=credentials, chat=besieged.chat)
     # another user of the attacker's tenant: no tenant's share protects this one
-    attacked = await withstand(attack, besieged.honest(tenant=besieged.evil))
+    attacked = await run_attack(attack, besieged.honest(tenant=besieged.evil))
     assert attacked.achieved == [2, 2], "two devices of a user resume at a time"
 
 
 async def test_silent_connections_that_are_renewed(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.idle_handshakes, 3, count=40)
-    attacked = await withstand(attack, besieged.honest())
+    attacked = await run_attack(attack, besieged.honest())
     assert attacked.achieved > 0
 
 
 async def test_upgrades_without_connect(besieged: Besieged) -> None:
-    attacked = await withstand(besieged.attack(gateway.upgrades, 4), besieged.honest())
+    attacked = await run_attack(besieged.attack(gateway.upgrades, 4), besieged.honest())
     assert 0 < attacked.achieved["101"] <= 20 < attacked.achieved["503"]
 
 
 async def test_devices_of_one_user(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.devices, 5, credential=besieged.evil.token(CLEO))
-    attacked = await withstand(attack, besieged.honest())
+    attacked = await run_attack(attack, besieged.honest())
     assert 0 < attacked.achieved["open"] <= 5 < attacked.achieved[str(CloseCode.TOO_MANY_DEVICES.value)]
 
 
 async def test_pings(besieged: Besieged) -> None:
-    attacked = await withstand(besieged.attack(gateway.pings, 6), besieged.honest())
+    attacked = await run_attack(besieged.attack(gateway.pings, 6), besieged.honest())
     assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
 
 
 async def test_empty_fragments(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.empty_fragments, 7, credential=besieged.evil.token(CLEO))
-    attacked = await withstand(attack, besieged.honest())
+    attacked = await run_attack(attack, besieged.honest())
     assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
 
 
@@ -131,4 +131,4 @@ async def test_a_gateway_without_shares_is_caught(besieged: Besieged) -> None:
     }
     port = started(besieged.evil, **shared).socket_port
     with pytest.raises(InvalidStatus, match="503"):
-        await withstand(besieged.attack(gateway.upgrades, 8, port), besieged.honest(port))
+        await run_attack(besieged.attack(gateway.upgrades, 8, port), besieged.honest(port))

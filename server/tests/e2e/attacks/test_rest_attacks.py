@@ -6,9 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 from e2e.attacks import rest
-from e2e.attacks.siege import Attack, Honest, withstand
+from e2e.attacks.siege import Attack, Honest, run_attack
 from e2e.conftest import Api, Start, make_tenant
-from fixtures.engines import Space
+from fixtures.engines import Namespace
 from fixtures.tables import Tables
 
 from tidings.accounts.model import Scope
@@ -32,7 +32,7 @@ def honest_of(api: Api) -> Honest:
 @pytest.fixture
 def evil(tables_local: Tables, tmp_path: Path) -> str:
     """The API key of the attacker's own tenant."""
-    return make_tenant(tables_local, Space(), tmp_path, [Scope.ACT_AS_USER, Scope.NOTICES])
+    return make_tenant(tables_local, Namespace(), tmp_path, [Scope.ACT_AS_USER, Scope.NOTIFICATIONS])
 
 
 UNLIMITED = {
@@ -48,7 +48,7 @@ async def test_endless_heads(start: Start) -> None:
     await honest()
     process = psutil.Process(api.popen.pid)
     before = process.memory_info().rss
-    attacked = await withstand(Attack(rest.heads, {"port": api.api_port}), honest)
+    attacked = await run_attack(Attack(rest.heads, {"port": api.api_port}), honest)
     assert 0 < attacked.achieved < 8 * _MB, "what fits into the buffers of the kernel"
     assert process.memory_info().rss - before < 64 * _MB
 
@@ -56,7 +56,7 @@ async def test_endless_heads(start: Start) -> None:
 async def test_schemas_that_explode(start: Start, evil: str) -> None:
     api = start(**UNLIMITED)
     given = {"port": api.api_port, "bearer": evil}
-    attacked = await withstand(Attack(rest.schema_bomb, given), honest_of(api))
+    attacked = await run_attack(Attack(rest.schema_bomb, given), honest_of(api))
     assert attacked.achieved == {
         "set doubling": [400],
         "doubling": [404],
@@ -68,7 +68,7 @@ async def test_schemas_that_explode(start: Start, evil: str) -> None:
 async def test_idle_connections_that_fill_the_process(start: Start) -> None:
     api = start(**UNLIMITED, TIDINGS_API_MAX_CONNECTIONS="20")
     given = {"port": api.api_port, "count": 20}
-    attacked = await withstand(Attack(rest.idle_connections, given), honest_of(api))
+    attacked = await run_attack(Attack(rest.idle_connections, given), honest_of(api))
     assert attacked.achieved > 0, "idle connections without a credential make room"
 
 
@@ -77,13 +77,13 @@ async def test_bad_credentials_from_the_same_address(start: Start) -> None:
     users = {name: value for name, value in UNLIMITED.items() if "ADDRESS" not in name}
     api = start(**users, **limits)
     attack = Attack(rest.bad_credentials, {"port": api.api_port}, pause_s=0.1)
-    attacked = await withstand(attack, honest_of(api))
+    attacked = await run_attack(attack, honest_of(api))
     assert attacked.achieved["429"] > attacked.achieved["401"] > 0
 
 
 async def test_groups_of_many_members(start: Start, evil: str) -> None:
     api = start()
     attack = Attack(rest.groups, {"port": api.api_port, "bearer": evil}, pause_s=0.1)
-    attacked = await withstand(attack, honest_of(api))
+    attacked = await run_attack(attack, honest_of(api))
     assert 0 < attacked.achieved["201"] <= 3 + 3 * attack.seconds, "few of the many that were asked for"
     assert attacked.achieved["429"] > attacked.achieved["201"]

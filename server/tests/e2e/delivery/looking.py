@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 from fixtures.loops import until
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
@@ -18,7 +18,7 @@ from tidings.kernel.ids import new_ulid
 LONG_S = 150.0
 
 
-class Looker:
+class ChatListClient:
     def __init__(self, ws: ClientConnection, user: str) -> None:
         self.user = user
         self.frames: list[dict[str, Any]] = []
@@ -90,11 +90,13 @@ class Looker:
 
 
 @asynccontextmanager
-async def looking(city: City, port: int, user: str, device: str = "phone") -> AsyncIterator[Looker]:
+async def looking(
+    city: InstallationProcesses, port: int, user: str, device: str = "phone"
+) -> AsyncIterator[ChatListClient]:
     """Live."""
     address = f"ws://127.0.0.1:{port}/v1/socket"
     ws = await connect(address, compression=None, proxy=None, ping_interval=None, close_timeout=1)
-    looker = Looker(ws, user)
+    looker = ChatListClient(ws, user)
     try:
         await looker.say(id=1, connect={"credential": city.token(user), "protocol": 1, "device": device})
         await until(lambda: looker.pushed("resumed"), LONG_S)
@@ -103,7 +105,7 @@ async def looking(city: City, port: int, user: str, device: str = "phone") -> As
         await looker.close()
 
 
-async def rest(city: City, port: int, user: str, asked: str, body: object = None) -> Any:
+async def rest(city: InstallationProcesses, port: int, user: str, asked: str, body: object = None) -> Any:
     """`asked`: method and path."""
     method, path = asked.split(" ")
 

@@ -1,15 +1,15 @@
 """A device that was away for 31 days: longer than the pending queue keeps anything. It still gets everything."""
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import ConnectedClient, watching
+from fixtures.city import InstallationProcesses
 
 _31_DAYS_S = str(31 * 86_400)
 
 
-async def test_after_31_days_everything_is_there_by_comparison_alone(city: City) -> None:
+async def test_after_31_days_everything_is_there_by_comparison_alone(city: InstallationProcesses) -> None:
     now, worker = city.ready("gateway", "delivery")
     direct, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
-    ben = Watcher(city, now.socket_port, "ben")
+    ben = ConnectedClient(city, now.socket_port, "ben")
     async with watching(city, now.socket_port, "anna") as (anna,):
         async with ben:
             await ben.live()

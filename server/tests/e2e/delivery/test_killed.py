@@ -2,13 +2,13 @@
 
 import asyncio
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import Balancer, City
+from e2e.delivery.watching import ConnectedClient, watching
+from fixtures.city import Balancer, InstallationProcesses
 
 MESSAGES = 30
 
 
-async def _talk(anna: Watcher, ben: Watcher, chat: str, halfway: asyncio.Event) -> None:
+async def _talk(anna: ConnectedClient, ben: ConnectedClient, chat: str, halfway: asyncio.Event) -> None:
     for number in range(MESSAGES):
         await asyncio.gather(
             anna.client.chat(chat).send(f"a-{number}"), ben.client.chat(chat).send(f"b-{number}")
@@ -18,7 +18,7 @@ async def _talk(anna: Watcher, ben: Watcher, chat: str, halfway: asyncio.Event) 
         await asyncio.sleep(0.05)
 
 
-async def test_a_gateway(city: City) -> None:
+async def test_a_gateway(city: InstallationProcesses) -> None:
     one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:
@@ -34,7 +34,7 @@ async def test_a_gateway(city: City) -> None:
                 await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_worker(city: City) -> None:
+async def test_a_worker(city: InstallationProcesses) -> None:
     gateway, first, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
@@ -48,7 +48,7 @@ async def test_a_worker(city: City) -> None:
             await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_relay_and_the_gateway_that_published(city: City) -> None:
+async def test_a_relay_and_the_gateway_that_published(city: InstallationProcesses) -> None:
     """What was committed and not published is found by the second relay, from where the first left off."""
     one, two, _, first = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat

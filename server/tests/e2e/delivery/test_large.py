@@ -2,11 +2,11 @@
 
 import asyncio
 
-from e2e.delivery.watching import Names, Watcher, watching
-from fixtures.city import Running
+from e2e.delivery.watching import ConnectedClient, Names, watching
+from fixtures.city import RunningInstallation
 
 
-async def test_a_chat_grows_past_100_while_people_talk(busy_city: Running, who: Names) -> None:
+async def test_a_chat_grows_past_100_while_people_talk(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(90))
     async with (
@@ -23,10 +23,12 @@ async def test_a_chat_grows_past_100_while_people_talk(busy_city: Running, who: 
         await late.holds(chat, range(joined, head + 1))
 
 
-async def test_who_was_away_from_a_large_chat_gets_what_he_missed(busy_city: Running, who: Names) -> None:
+async def test_who_was_away_from_a_large_chat_gets_what_he_missed(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(120))
-    ben = Watcher(city, two, who.ben)
+    ben = ConnectedClient(city, two, who.ben)
     async with watching(city, one, who.anna) as (anna,):
         await anna.client.chat(chat).send("hello")
         async with ben:
@@ -41,7 +43,7 @@ async def test_who_was_away_from_a_large_chat_gets_what_he_missed(busy_city: Run
             await ben.holds(chat, range(1, last + 1))
 
 
-async def test_removed_from_a_large_chat_and_back(busy_city: Running, who: Names) -> None:
+async def test_removed_from_a_large_chat_and_back(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(120))
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
@@ -55,7 +57,7 @@ async def test_removed_from_a_large_chat_and_back(busy_city: Running, who: Names
         await ben.holds(chat, [*range(1, left + 1), *range(back, head + 1)])
 
 
-async def _talk(anna: Watcher, chat: str, count: int) -> None:
+async def _talk(anna: ConnectedClient, chat: str, count: int) -> None:
     for number in range(count):
         await anna.client.chat(chat).send(f"{number}")
         await asyncio.sleep(0.02)

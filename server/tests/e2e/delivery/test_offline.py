@@ -1,11 +1,13 @@
 """Seed 003, "queueing for an offline recipient" and "reconnect and drain", on real processes."""
 
-from e2e.delivery.watching import Names, Watcher, watching
-from fixtures.city import City, Running
+from e2e.delivery.watching import ConnectedClient, Names, watching
+from fixtures.city import InstallationProcesses, RunningInstallation
 from fixtures.loops import eventually
 
 
-async def test_what_was_said_while_he_was_away_is_there_when_he_comes(busy_city: Running, who: Names) -> None:
+async def test_what_was_said_while_he_was_away_is_there_when_he_comes(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):
@@ -16,7 +18,9 @@ async def test_what_was_said_while_he_was_away_is_there_when_he_comes(busy_city:
             await ben.holds(chat, range(1, 17))
 
 
-async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(busy_city: Running, who: Names) -> None:
+async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):
@@ -30,11 +34,13 @@ async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(busy_city: R
             assert [entry.sequence for entry in older.entries] == list(range(21, 0, -1))
 
 
-async def test_he_goes_and_comes_and_gets_each_message_once(busy_city: Running, who: Names) -> None:
+async def test_he_goes_and_comes_and_gets_each_message_once(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     """And so does a second device that was never there before."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
-    ben = Watcher(city, one, who.ben)
+    ben = ConnectedClient(city, one, who.ben)
     async with watching(city, two, who.anna) as (anna,):
         for _ in range(4):
             await anna.client.chat(chat).send("while he is away")
@@ -47,7 +53,9 @@ async def test_he_goes_and_comes_and_gets_each_message_once(busy_city: Running, 
             await laptop.holds(chat, range(1, 14))
 
 
-async def test_the_queue_is_emptied_by_whoever_acknowledges(busy_city: Running, who: Names) -> None:
+async def test_the_queue_is_emptied_by_whoever_acknowledges(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):
@@ -59,7 +67,7 @@ async def test_the_queue_is_emptied_by_whoever_acknowledges(busy_city: Running, 
             await _waiting(city, who.ben, 0)
 
 
-async def _waiting(city: City, user: str, count: int) -> None:
+async def _waiting(city: InstallationProcesses, user: str, count: int) -> None:
     async def is_so() -> None:
         assert len(await city.pending(user)) == count
 

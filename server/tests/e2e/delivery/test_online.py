@@ -2,12 +2,12 @@
 
 import asyncio
 
-from e2e.delivery.watching import Names, Watcher, watching
-from fixtures.city import City, Running
+from e2e.delivery.watching import ConnectedClient, Names, watching
+from fixtures.city import InstallationProcesses, RunningInstallation
 
 
 async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(
-    busy_city: Running, who: Names
+    busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
@@ -24,7 +24,7 @@ async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(
 
 
 async def test_a_group_gets_what_each_of_its_members_says_in_one_order(
-    busy_city: Running, who: Names
+    busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     people = [who.anna, who.ben, who.cleo, who.dora, who.emil]
@@ -40,7 +40,9 @@ async def test_a_group_gets_what_each_of_its_members_says_in_one_order(
         assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
 
 
-async def test_an_edit_and_a_redaction_are_seen_as_they_happen(busy_city: Running, who: Names) -> None:
+async def test_an_edit_and_a_redaction_are_seen_as_they_happen(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
@@ -51,7 +53,7 @@ async def test_an_edit_and_a_redaction_are_seen_as_they_happen(busy_city: Runnin
         assert [entry.kind for entry in ben.entries[chat]] == ["create", "message", "edit", "redaction"]
 
 
-async def test_processes_may_come_in_any_order_and_any_number(city: City) -> None:
+async def test_processes_may_come_in_any_order_and_any_number(city: InstallationProcesses) -> None:
     """First the device's gateway, long before anybody delivers; then two workers, one of which leaves."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
@@ -68,6 +70,6 @@ async def test_processes_may_come_in_any_order_and_any_number(city: City) -> Non
             await watcher.holds(chat, range(1, 17))
 
 
-async def _say(watcher: Watcher, chat: str, count: int) -> None:
+async def _say(watcher: ConnectedClient, chat: str, count: int) -> None:
     for number in range(count):
         await watcher.client.chat(chat).send(f"{watcher.user}-{number}")

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from e2e.delivery.watching import Names, Watcher, watching
-from fixtures.city import City, CityProcess, Running
+from e2e.delivery.watching import ConnectedClient, Names, watching
+from fixtures.city import InstallationProcess, InstallationProcesses, RunningInstallation
 
 WORKER = (
     "worker.gap_filled",
@@ -31,7 +31,7 @@ FIRST, SECOND = "first device", "second device"
 
 
 @asynccontextmanager
-async def held_at(process: CityProcess, step: str) -> AsyncIterator[None]:
+async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None]:
     """From here until `go`, or until the end at the latest."""
     process.hold(step)
     try:
@@ -48,7 +48,7 @@ async def held_at(process: CityProcess, step: str) -> AsyncIterator[None]:
     ],
 )
 async def test_a_device_comes_in_while_the_worker_stands(
-    busy_city: Running, who: Names, step: str, device: str
+    busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), worker = busy_city.city, busy_city.ports, busy_city.worker
     chat = (await city.direct(who.anna, who.ben)).chat
@@ -68,7 +68,7 @@ async def test_a_device_comes_in_while_the_worker_stands(
 @pytest.mark.parametrize("step", GATEWAY)
 @pytest.mark.parametrize("device", [FIRST, SECOND])
 async def test_a_message_is_handled_while_the_gateway_stands(
-    busy_city: Running, who: Names, step: str, device: str
+    busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), held = busy_city.city, busy_city.ports, busy_city.gateways[1]
     chat = (await city.direct(who.anna, who.ben)).chat
@@ -76,7 +76,7 @@ async def test_a_message_is_handled_while_the_gateway_stands(
     async with watching(city, one, *there, device="laptop") as before:
         first = await before[0].client.chat(chat).send("before")
         await before[0].holds(chat, range(1, first.sequence + 1))
-        async with held_at(held, step), Watcher(city, two, who.ben) as ben:
+        async with held_at(held, step), ConnectedClient(city, two, who.ben) as ben:
             await held.reached(step)
             second = await before[0].client.chat(chat).send("meanwhile")
             await before[0].holds(chat, range(1, second.sequence + 1))
@@ -85,7 +85,7 @@ async def test_a_message_is_handled_while_the_gateway_stands(
                 await watcher.holds(chat, range(1, second.sequence + 1))
 
 
-async def test_the_worker_dies_at_each_of_its_steps(city: City) -> None:
+async def test_the_worker_dies_at_each_of_its_steps(city: InstallationProcesses) -> None:
     """Killed with -9 where it stands; the next one handles the same event again, and nothing comes twice."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from e2e.delivery.watching import Names, Watcher, watching
-from fixtures.city import Running
+from e2e.delivery.watching import ConnectedClient, Names, watching
+from fixtures.city import RunningInstallation
 
 
-async def test_removed_and_back_again_while_others_talk(busy_city: Running, who: Names) -> None:
+async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, who.cleo)
     async with (
@@ -34,11 +34,11 @@ async def test_removed_and_back_again_while_others_talk(busy_city: Running, who:
 
 
 async def test_who_was_removed_while_away_learns_that_and_nothing_more(
-    busy_city: Running, who: Names
+    busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, who.cleo)
-    cleo = Watcher(city, two, who.cleo)
+    cleo = ConnectedClient(city, two, who.cleo)
     async with watching(city, one, who.anna, who.ben) as (anna, ben):
         async with cleo:
             await cleo.live()
@@ -52,7 +52,7 @@ async def test_who_was_removed_while_away_learns_that_and_nothing_more(
             await cleo.holds(chat, range(1, left + 1))
 
 
-async def _talk(anna: Watcher, chat: str, count: int) -> None:
+async def _talk(anna: ConnectedClient, chat: str, count: int) -> None:
     for number in range(count):
         await anna.client.chat(chat).send(f"{number}")
         await asyncio.sleep(0.03)

@@ -1,13 +1,13 @@
 """Receipts, typing and presence on real processes: two gateways, a worker, the API, and engines that may be emptied."""
 
 from e2e.delivery.looking import LONG_S, looking, rest
-from fixtures.city import City, CityProcess
+from fixtures.city import InstallationProcess, InstallationProcesses
 from fixtures.loops import until
 
-from tidings.accounts.store.users import DynamoUsers
-from tidings.accounts.users import Users
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import UserService
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.authentic import AuthenticRows
+from tidings.platform.dynamo.authentic import AuthenticatedRows
 
 QUICK = {
     "GATEWAY_ACK_WITHIN_S": "0.05",
@@ -17,7 +17,9 @@ QUICK = {
 }
 
 
-def started(city: City) -> tuple[CityProcess, CityProcess, CityProcess]:
+def started(
+    city: InstallationProcesses,
+) -> tuple[InstallationProcess, InstallationProcess, InstallationProcess]:
     """One after the other: four that start at once on a busy machine are each given up before any has begun."""
     (one,), (two,), (api,), _ = (
         city.ready("gateway", **QUICK),
@@ -28,7 +30,7 @@ def started(city: City) -> tuple[CityProcess, CityProcess, CityProcess]:
     return one, two, api
 
 
-async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: City) -> None:
+async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: InstallationProcesses) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
@@ -75,7 +77,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: City)
         assert [process.faults() for process in (one, two, api)] == [[], [], []]
 
 
-async def test_a_block_ends_the_signs_between_two(city: City) -> None:
+async def test_a_block_ends_the_signs_between_two(city: InstallationProcesses) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben")
@@ -107,13 +109,13 @@ async def test_a_block_ends_the_signs_between_two(city: City) -> None:
         await anna.knows(chat, "ben", "read", 2)
 
 
-async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: City) -> None:
+async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: InstallationProcesses) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
     async with city.stage() as stage:
-        rows = DynamoUsers(stage.client, AuthenticRows(stage.ring))
-        await Users(rows, stage.clock).create(stage.tenant, UserId("ben"))
+        rows = DynamoUserStore(stage.client, AuthenticatedRows(stage.ring))
+        await UserService(rows, stage.clock).create(stage.tenant, UserId("ben"))
     async with looking(city, one.socket_port, "anna") as anna:
         for each in (chat, other):
             await anna.send(each)

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from e2e.delivery.watching import Watcher, watching
-from fixtures.city import City
+from e2e.delivery.watching import ConnectedClient, watching
+from fixtures.city import InstallationProcesses
 
 MESSAGES = 30
 
 
-async def test_redis_is_flushed_again_and_again(city: City) -> None:
+async def test_redis_is_flushed_again_and_again(city: InstallationProcesses) -> None:
     one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with (
@@ -24,7 +24,7 @@ async def test_redis_is_flushed_again_and_again(city: City) -> None:
             await watcher.holds(chat, range(1, MESSAGES + 2))
 
 
-async def test_kafkas_log_is_deleted(city: City) -> None:
+async def test_kafkas_log_is_deleted(city: InstallationProcesses) -> None:
     """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
     gateway, _ = city.ready("gateway", "relay")
     chat = (await city.direct("anna", "ben")).chat
@@ -37,7 +37,7 @@ async def test_kafkas_log_is_deleted(city: City) -> None:
             await watcher.holds(chat, range(1, 22))
 
 
-async def test_both_at_once(city: City) -> None:
+async def test_both_at_once(city: InstallationProcesses) -> None:
     gateway, worker, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
@@ -51,6 +51,6 @@ async def test_both_at_once(city: City) -> None:
             await watcher.holds(chat, range(1, 22))
 
 
-async def _say(anna: Watcher, chat: str, first: int, last: int) -> None:
+async def _say(anna: ConnectedClient, chat: str, first: int, last: int) -> None:
     for number in range(first, last):
         await anna.client.chat(chat).send(f"{number}")

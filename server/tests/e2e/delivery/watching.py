@@ -9,22 +9,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 from fixtures.loops import until
 
-from tidings_sdk import Client, FileStore, Patience
+from tidings_sdk import Client, FileStore, Timeouts
 from tidings_sdk.connection import State
-from tidings_sdk.events import LOG_EVENTS, Event, StateChanged
+from tidings_sdk.events import LOG_EVENTS, ConnectionStateChanged, Event
 from tidings_sdk.frames.reading import ChatRow, Entry
 
-_SOON = Patience(backoff_first_s=0.05, backoff_longest_s=0.3)
+_SOON = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.3)
 LONG_S = 150.0
 
 
-class Watcher:
+class ConnectedClient:
     """`async with` it to be connected. What it holds survives in its store, as on a phone that is switched off."""
 
-    def __init__(self, city: City, port: int, user: str, device: str = "phone") -> None:
+    def __init__(self, city: InstallationProcesses, port: int, user: str, device: str = "phone") -> None:
         self._city, self._port = city, port
         self.user, self.device = user, device
         self.entries: dict[str, list[Entry]] = defaultdict(list)
@@ -92,14 +92,16 @@ class Watcher:
             self.entries[event.chat].append(event.entry)
         elif isinstance(event, ChatRow):
             self.rows[event.chat] = event
-        elif isinstance(event, StateChanged):
+        elif isinstance(event, ConnectionStateChanged):
             self.states.append(event.state)
 
 
 @asynccontextmanager
-async def watching(city: City, port: int, *users: str, device: str = "phone") -> AsyncIterator[list[Watcher]]:
+async def watching(
+    city: InstallationProcesses, port: int, *users: str, device: str = "phone"
+) -> AsyncIterator[list[ConnectedClient]]:
     """All of them live."""
-    watchers = [Watcher(city, port, user, device) for user in users]
+    watchers = [ConnectedClient(city, port, user, device) for user in users]
     async with asyncio.TaskGroup() as group:
         for watcher in watchers:
             group.create_task(_on(watcher))
@@ -110,7 +112,7 @@ async def watching(city: City, port: int, *users: str, device: str = "phone") ->
             await watcher.__aexit__(None, None, None)
 
 
-async def _on(watcher: Watcher) -> None:
+async def _on(watcher: ConnectedClient) -> None:
     await watcher.__aenter__()
     await watcher.live()
 

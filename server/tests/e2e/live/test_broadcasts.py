@@ -6,14 +6,14 @@ from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 from fixtures.loops import until
 from fixtures.phones import LONG_S, Phone, server_of
 
-from tidings.broadcasts.model import PARTS, part_of
+from tidings.broadcasts.model import PARTS, rollout_bucket
 from tidings.engines.model import Engine
-from tidings.kernel.clock import time_text
-from tidings.kernel.ids import hash_of
+from tidings.kernel.clock import format_ms
+from tidings.kernel.ids import stable_hash
 from tidings_sdk import State
 
 pytestmark = pytest.mark.deadline(600.0)
@@ -21,7 +21,7 @@ SPREAD_S = 6.0
 
 
 async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the_stated_time(
-    city: City,
+    city: InstallationProcesses,
 ) -> None:
     one, two = city.ready("gateway", "gateway", NOTICES_BROADCAST_SPREAD_S=str(SPREAD_S))
     async with server_of(city) as server, AsyncExitStack() as stack:
@@ -52,7 +52,9 @@ async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the
         assert all(phone.heard("added") == [notice] for phone in phones)
 
 
-async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(city: City) -> None:
+async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
+    city: InstallationProcesses,
+) -> None:
     one, two, _ = city.ready("gateway", "gateway", "notices", NOTICES_BROADCAST_SPREAD_S="0.5")
     async with server_of(city) as server, AsyncExitStack() as stack:
         users = [f"user{number}" for number in range(12)]
@@ -70,11 +72,11 @@ async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(city:
         pros = await server.broadcast(segment="pros")
         await until(lambda: told(pros) == set(users[:4]), LONG_S)
         ramp = await server.broadcast(ramp=[{"percent": 50}])
-        half = {user for user in users if part_of(hash_of(user), hash_of(ramp)) < PARTS // 2}
+        half = {user for user in users if rollout_bucket(stable_hash(user), stable_hash(ramp)) < PARTS // 2}
         await until(lambda: told(ramp) == half, LONG_S)
         await server.ask("POST", f"/broadcasts/{ramp}/ramp", {"percent": 100})
         await until(lambda: told(ramp) == set(users), LONG_S)
-        later = await server.broadcast(starts_at=time_text(int(time.time() * 1000) + 1_500))
+        later = await server.broadcast(starts_at=format_ms(int(time.time() * 1000) + 1_500))
         await until(lambda: told(later) == set(users), LONG_S)
         # nobody was told of anything twice, or of what is not his
         assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
@@ -83,7 +85,9 @@ async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(city:
             assert {each.id for each in (await phone.inbox.list()).notices} == set(phone.heard("added"))
 
 
-async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(city: City) -> None:
+async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(
+    city: InstallationProcesses,
+) -> None:
     """Whoever appended has his word refused; the channels stand anew, and the log knows."""
     gateway = city.ready("gateway", NOTICES_BROADCAST_SPREAD_S="0.5")[0]
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:

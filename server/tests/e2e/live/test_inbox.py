@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from fixtures.city import Balancer, City
+from fixtures.city import Balancer, InstallationProcesses
 from fixtures.loops import until
 from fixtures.phones import LONG_S, Phone, server_of
 
-from tidings_sdk import Refused, State
+from tidings_sdk import RequestRefused, State
 
 pytestmark = pytest.mark.deadline(600.0)
 
@@ -18,7 +18,7 @@ async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None
     await until(lambda: holds(one) and holds(other), LONG_S)
 
 
-async def test_what_one_device_does_is_on_the_other_at_once(city: City) -> None:
+async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationProcesses) -> None:
     """On two gateways. Given, read, unread again, seen, amended, archived, redacted."""
     one, two, _ = city.ready("gateway", "gateway", "notices")
     async with (
@@ -34,7 +34,7 @@ async def test_what_one_device_does_is_on_the_other_at_once(city: City) -> None:
         await until(lambda: laptop.counts == (1, 1, {"news": 1}), LONG_S)
         await phone.inbox.mark_unread([first])
         await until(lambda: laptop.counts[0] == 2, LONG_S)
-        await laptop.inbox.see()
+        await laptop.inbox.mark_seen()
         await until(lambda: phone.counts[1] == 0, LONG_S)
         await server.ask("PATCH", f"/notices/{second}", {"message": {"title": "two, corrected"}})
         await until(lambda: laptop.ids("amended") == {second}, LONG_S)
@@ -49,7 +49,9 @@ async def test_what_one_device_does_is_on_the_other_at_once(city: City) -> None:
         assert await server.counts("ben") == phone.counts
 
 
-async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(city: City) -> None:
+async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
+    city: InstallationProcesses,
+) -> None:
     gateway, _ = city.ready("gateway", "notices")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         sent = [await server.send("ben", title=f"{number}") for number in range(5)]
@@ -64,7 +66,7 @@ async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(city:
         assert await server.counts("ben") == phone.counts
 
 
-async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: City) -> None:
+async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationProcesses) -> None:
     """Fifty are connected. Whoever was on the gateway comes in again, and ends with the counts that REST has."""
     one, two, _ = city.ready("gateway", "gateway", "notices")
     people = [f"user{number:04}" for number in range(1_000)]
@@ -84,7 +86,9 @@ async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: City) -> None
         assert [phone.counts[0] for phone in phones[:10]] == [0] * 10
 
 
-async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes_are(city: City) -> None:
+async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes_are(
+    city: InstallationProcesses,
+) -> None:
     """Redis is emptied, so that a mark finds no route. The next heartbeat has the device resume, with its counts."""
     gateway, _ = city.ready("gateway", "notices", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
@@ -96,15 +100,15 @@ async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes
         assert phone.client.state is State.LIVE
 
 
-async def test_a_refusal_is_told_and_changes_nothing(city: City) -> None:
+async def test_a_refusal_is_told_and_changes_nothing(city: InstallationProcesses) -> None:
     gateway, _ = city.ready("gateway", "notices")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         await server.send("ben")
         await until(lambda: phone.counts[0] == 1, LONG_S)
-        with pytest.raises(Refused) as unknown:
+        with pytest.raises(RequestRefused) as unknown:
             await phone.client.inbox("nowhere").list()
         assert unknown.value.code == "inbox_not_found"
-        with pytest.raises(Refused) as category:
+        with pytest.raises(RequestRefused) as category:
             await phone.inbox.mark_all_read(category="nothing")
         assert category.value.code == "request_invalid"
         assert (await phone.inbox.mark_read([])).unread == 1

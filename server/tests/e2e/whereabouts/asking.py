@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 
 _COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "trace"]
 LONG_S = 150.0
 
 
-class Told(NamedTuple):
+class TraceOutput(NamedTuple):
     exit_code: int
     text: str
     stderr: str
@@ -33,7 +33,7 @@ class Told(NamedTuple):
         return found
 
 
-async def ask(city: City, *words: str, **changes: str) -> Told:
+async def ask(city: InstallationProcesses, *words: str, **changes: str) -> TraceOutput:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     given = {f"TIDINGS_{name}": value for name, value in changes.items()}
     process = await asyncio.create_subprocess_exec(
@@ -45,18 +45,20 @@ async def ask(city: City, *words: str, **changes: str) -> Told:
         stderr=asyncio.subprocess.PIPE,
     )
     out, err = await process.communicate()
-    return Told(process.returncode or 0, out.decode(), err.decode())
+    return TraceOutput(process.returncode or 0, out.decode(), err.decode())
 
 
-async def trace(city: City, chat: str, sequence: int, *words: str, **changes: str) -> Told:
+async def trace(
+    city: InstallationProcesses, chat: str, sequence: int, *words: str, **changes: str
+) -> TraceOutput:
     told = await ask(city, f"{city.space.tenant}#{chat}.{sequence}", "--json", *words, **changes)
     assert told.text, told.stderr
     return told
 
 
-async def until_told(
-    city: City, chat: str, sequence: int, holds: Callable[[Told], bool], *words: str
-) -> Told:
+async def until_traced(
+    city: InstallationProcesses, chat: str, sequence: int, holds: Callable[[TraceOutput], bool], *words: str
+) -> TraceOutput:
     """Asks until it holds: what follows a commit comes a moment later."""
     ends_at = asyncio.get_running_loop().time() + LONG_S
     while True:
@@ -66,5 +68,5 @@ async def until_told(
         assert asyncio.get_running_loop().time() < ends_at, told.text
 
 
-def state_of(user: str, state: str) -> Callable[[Told], bool]:
+def state_of(user: str, state: str) -> Callable[[TraceOutput], bool]:
     return lambda told: told.of(user)["state"] == state

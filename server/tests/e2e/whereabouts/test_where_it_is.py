@@ -2,21 +2,21 @@
 
 import pytest
 from e2e.delivery.watching import Names, watching
-from e2e.whereabouts.asking import ask, state_of, trace, until_told
-from fixtures.city import City, Running
+from e2e.whereabouts.asking import ask, state_of, trace, until_traced
+from fixtures.city import InstallationProcesses, RunningInstallation
 from fixtures.gateway import connected
 from fixtures.stage import by
 
-from tidings.delivery.model import Flags
+from tidings.delivery.model import ChatFlags
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.run.chat_lists import join_watermarks
+from tidings.run.chat_lists import build_watermark_store
 
 
-def _key(city: City, chat: str) -> ChatKey:
+def _key(city: InstallationProcesses, chat: str) -> ChatKey:
     return ChatKey(city._key(chat).tenant, ChatId(chat))
 
 
-async def test_two_devices_delivered_and_then_read(busy_city: Running, who: Names) -> None:
+async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallation, who: Names) -> None:
     """Which of the two acknowledged is kept nowhere: the verdict speaks of the user."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
@@ -26,7 +26,7 @@ async def test_two_devices_delivered_and_then_read(busy_city: Running, who: Name
         connected(city, one, who.ben, device="laptop"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_told(city, chat, sent, state_of(who.ben, "delivered"))
+        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
         assert (told.exit_code, told.outcome) == (0, "arrived")
         assert [each["id"] for each in told.of(who.ben)["devices"]] == ["laptop", "phone"]
         assert all(each["is_gateway_there"] for each in told.of(who.ben)["devices"])
@@ -37,25 +37,27 @@ async def test_two_devices_delivered_and_then_read(busy_city: Running, who: Name
         assert told.trace["committed_at"] <= published["at"]
         assert published["offset"] is not None
         await ben.client.chat(chat).read(sent)
-        told = await until_told(city, chat, sent, state_of(who.ben, "read"))
+        told = await until_traced(city, chat, sent, state_of(who.ben, "read"))
         assert told.of(who.ben)["verdict"].startswith("read at or before 20")
         assert told.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
 
 
-async def test_nobody_is_connected_so_it_waits(busy_city: Running, who: Names) -> None:
+async def test_nobody_is_connected_so_it_waits(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with connected(city, one, who.ben, device="phone"):
         pass
     async with watching(city, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_told(city, chat, sent, state_of(who.ben, "waiting"))
+        told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
     assert (told.exit_code, told.outcome) == (0, "waiting")
     assert told.of(who.ben)["waiting_since"][:16] == told.trace["committed_at"][:16]
     assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
 
 
-async def test_a_device_that_is_there_and_does_not_acknowledge(busy_city: Running, who: Names) -> None:
+async def test_a_device_that_is_there_and_does_not_acknowledge(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with (
@@ -63,19 +65,21 @@ async def test_a_device_that_is_there_and_does_not_acknowledge(busy_city: Runnin
         connected(city, two, who.ben, device="deaf"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_told(city, chat, sent, state_of(who.ben, "not_acked"))
+        told = await until_traced(city, chat, sent, state_of(who.ben, "not_acked"))
     assert (told.exit_code, told.outcome) == (3, "on_its_way")
     assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
 
 
-async def test_who_left_who_came_later_and_who_was_never_there(busy_city: Running, who: Names) -> None:
+async def test_who_left_who_came_later_and_who_was_never_there(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, who.cleo)
     left = await city.remove(chat, who.anna, who.cleo)
     async with watching(city, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("without her")).sequence
     joined = await city.add(chat, who.anna, who.dora)
-    told = await until_told(city, chat, sent, state_of(who.ben, "waiting"))
+    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
     assert told.of(who.cleo)["verdict"] == f"left at sequence {left}: not for them"
     assert told.of(who.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
     stranger = await trace(city, chat, sent, "--user", who.emil)
@@ -83,17 +87,19 @@ async def test_who_left_who_came_later_and_who_was_never_there(busy_city: Runnin
     assert [each["user"] for each in stranger.trace["recipients"]] == [who.emil]
 
 
-async def test_muted_blocked_and_archived_are_told_and_change_nothing(busy_city: Running, who: Names) -> None:
+async def test_muted_blocked_and_archived_are_told_and_change_nothing(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
     async with city.stage() as stage:
-        flags = Flags(muted_until_ms=stage.clock.now_ms() + 3_600_000, is_archived=True)
-        watermarks = join_watermarks(stage.client, stage.clock)
+        flags = ChatFlags(muted_until_ms=stage.clock.now_ms() + 3_600_000, is_archived=True)
+        watermarks = build_watermark_store(stage.client, stage.clock)
         await watermarks.set_flags(_key(city, chat), UserId(who.ben), flags)
         await stage.manage.block(stage.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
-    told = await until_told(city, chat, sent, state_of(who.ben, "waiting"))
+    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
     ben = told.of(who.ben)
     assert [note.split()[0:2] for note in ben["notes"]] == [
         ["blocks", "the"],
@@ -103,32 +109,32 @@ async def test_muted_blocked_and_archived_are_told_and_change_nothing(busy_city:
     assert (ben["muted_until"] is not None, ben["is_archived"]) == (True, True)
 
 
-async def test_redacted(busy_city: Running, who: Names) -> None:
+async def test_redacted(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
         sent = (await anna.client.chat(chat).send("what I did not mean")).sequence
         await anna.client.chat(chat).redact(sent)
-        told = await until_told(city, chat, sent, state_of(who.ben, "delivered"))
+        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
     assert "It was redacted at 20" in told.trace["verdict"]
     assert told.trace["redacted_at"] is not None
 
 
-async def test_expired(busy_city: Running, who: Names) -> None:
+async def test_expired(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
         sent = (await anna.client.chat(chat).send("for a moment", ttl_seconds=1)).sequence
-        told = await until_told(city, chat, sent, lambda told: told.trace["is_expired"])
+        told = await until_traced(city, chat, sent, lambda told: told.trace["is_expired"])
     assert "It expired at 20" in told.trace["verdict"]
 
 
-async def test_a_large_chat_names_nobody_unless_asked(busy_city: Running, who: Names) -> None:
+async def test_a_large_chat_names_nobody_unless_asked(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(120))
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-        await until_told(city, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
+        await until_traced(city, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
         told = await trace(city, chat, sent, "--cost", "--user", who.ben, "--user", who.crowd(1)[0])
         assert told.of(who.crowd(1)[0])["state"] == "away"
         assert sum(told.trace["cost"].values()) < 20
@@ -139,13 +145,13 @@ async def test_a_large_chat_names_nobody_unless_asked(busy_city: Running, who: N
 
 
 async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
-    busy_city: Running, who: Names
+    busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, *who.crowd(99))
     async with watching(city, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-    await until_told(city, chat, sent, state_of(who.crowd(1)[0], "waiting"))
+    await until_traced(city, chat, sent, state_of(who.crowd(1)[0], "waiting"))
     told = await ask(city, f"{chat}.{sent}", "--tenant", city.space.tenant, "--cost")
     assert "no writes" in told.text
     calls = int(told.text.partition("read with ")[2].split()[0])
@@ -165,7 +171,7 @@ async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
     ],
 )
 async def test_what_is_not_there_is_said_so(
-    busy_city: Running, who: Names, words: list[str], exit_code: int, said: str
+    busy_city: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
 ) -> None:
     city = busy_city.city
     chat = (await city.direct(who.anna, who.ben)).chat
@@ -173,7 +179,7 @@ async def test_what_is_not_there_is_said_so(
     assert (told.exit_code, said in told.stderr) == (exit_code, True), told
 
 
-async def test_what_it_says_is_in_nothing_that_is_printed(busy_city: Running, who: Names) -> None:
+async def test_what_it_says_is_in_nothing_that_is_printed(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):

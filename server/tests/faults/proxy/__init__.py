@@ -13,7 +13,7 @@ from faults.proxy.connection_faults import (
 )
 from faults.proxy.dose import Always, Between, Chance, Every, Times
 from faults.proxy.dynamo_proxy import DynamoProxy
-from faults.proxy.holding import Held
+from faults.proxy.holding import HeldRequest
 from faults.proxy.installed import InstalledFault
 from faults.proxy.matching import Match
 from faults.proxy.service_faults import Conflict, InProgress, InternalError, Throttle, Throttled
@@ -40,7 +40,7 @@ __all__ = [
     "Freeze",
     "Garbage",
     "HalfAnswer",
-    "Held",
+    "HeldRequest",
     "Hold",
     "InProgress",
     "InstalledFault",

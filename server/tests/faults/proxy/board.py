@@ -6,7 +6,7 @@ from typing import Self, final
 
 
 @final
-class Board:
+class ProxyEventLog:
     """`with board:` around a change wakes everybody who waits; `with board.reading:` only keeps changes out.
 
     The two must not be one: waiters read, and if reading woke others, two of them would wake each other for ever.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from faults.proxy.board import Board
+    from faults.proxy.board import ProxyEventLog
     from faults.proxy.dynamo_request import Request
     from faults.proxy.fault import Fault
 
@@ -31,7 +31,7 @@ class Call:
 class CallLog:
     """Counts always; keeps the calls only if it is to record, as a load test would fill the memory."""
 
-    def __init__(self, board: "Board", *, records: bool) -> None:
+    def __init__(self, board: "ProxyEventLog", *, records: bool) -> None:
         self._board = board
         self._records = records
         self._calls: list[Call] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Dose(Protocol):
+class Frequency(Protocol):
     """Whether the nth matching request is hit."""
 
     def strikes(self, nth: int) -> bool: ...

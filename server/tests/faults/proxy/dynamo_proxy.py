@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Self, final
 
 from faults.proxy.aws_answers import refusal
-from faults.proxy.board import Board
+from faults.proxy.board import ProxyEventLog
 from faults.proxy.calls import Call, CallLog
-from faults.proxy.dose import ALWAYS, Dose
+from faults.proxy.dose import ALWAYS, Frequency
 from faults.proxy.fault import Fault
-from faults.proxy.holding import Holds
+from faults.proxy.holding import HeldRequests
 from faults.proxy.http_message import MAX_HEAD_BYTES, ProtocolError, read_request
 from faults.proxy.installed import InstalledFault
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.matching import EVERYTHING, Match
 from faults.proxy.reply import close, send
 from faults.proxy.upstream import Upstream
-from faults.proxy.way import Way
+from faults.proxy.way import RequestPipeline
 
 
 @dataclass(slots=True, eq=False)
@@ -39,13 +39,13 @@ class DynamoProxy:
     """
 
     def __init__(self, upstream_url: str, *, record: bool = True) -> None:
-        self._board = Board()
+        self._board = ProxyEventLog()
         self._log = CallLog(self._board, records=record)
         self._upstream = Upstream(upstream_url)
         self._installing = threading.Lock()
         self._clients: set[_Client] = set()
         self._loop_thread = LoopThread("dynamo-proxy")
-        self._way = Way(self._upstream, self._log, self._board, self._loop_thread)
+        self._way = RequestPipeline(self._upstream, self._log, self._board, self._loop_thread)
         self._server = self._loop_thread.call(self._listen())
         self.port: int = self._server.sockets[0].getsockname()[1]
 
@@ -53,12 +53,12 @@ class DynamoProxy:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def fault(self, fault: Fault, on: Match = EVERYTHING, dose: Dose = ALWAYS) -> InstalledFault:
+    def fault(self, fault: Fault, on: Match = EVERYTHING, dose: Frequency = ALWAYS) -> InstalledFault:
         """Put a fault in; it is at work when this returns, until its `remove` or the end of its `with`.
 
         A request meets the faults in order of installation, so a later one sits closer to the engine.
         """
-        installed = InstalledFault(fault, on, dose, Holds(self._loop_thread, self._board), self._board)
+        installed = InstalledFault(fault, on, dose, HeldRequests(self._loop_thread, self._board), self._board)
         with self._installing:
             still_at_work = (other for other in self._way.faults if not other.is_removed)
             self._way.faults = (*still_at_work, installed)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from faults.proxy.calls import Call
     from faults.proxy.dynamo_request import Request
-    from faults.proxy.holding import Held
+    from faults.proxy.holding import HeldRequest
     from faults.proxy.installed import InstalledFault
     from faults.proxy.reply import Reply
-    from faults.proxy.way import Way
+    from faults.proxy.way import RequestPipeline
 
 
 class Fault(ABC):
@@ -35,7 +35,7 @@ class Exchange:
     call: "Call"
     nth: int
     installed: "InstalledFault" = field(repr=False)
-    way: "Way" = field(repr=False)
+    way: "RequestPipeline" = field(repr=False)
     rest: tuple["InstalledFault", ...] = field(repr=False)
 
     async def forward(self, request: "Request | None" = None) -> "Reply":
@@ -53,6 +53,6 @@ class Exchange:
         held = self.installed.holds.take(self.request, copy)
         self.way.spawn(self.way.finish(self._send_copy(held, copy), copy))
 
-    async def _send_copy(self, held: "Held", copy: "Call") -> "Reply":
+    async def _send_copy(self, held: "HeldRequest", copy: "Call") -> "Reply":
         await held.gone()
         return await self.way.go(self.request, copy, self.rest)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from faults.proxy.board import Board
+    from faults.proxy.board import ProxyEventLog
     from faults.proxy.calls import Call
     from faults.proxy.dynamo_request import Body, Request
     from faults.proxy.loop_thread import LoopThread
@@ -14,10 +14,10 @@ class DroppedError(Exception):
 
 
 @final
-class Held:
+class HeldRequest:
     """One thing kept back. `call` tells what becomes of it, `body` which one it is."""
 
-    def __init__(self, request: "Request", call: "Call", holds: "Holds") -> None:
+    def __init__(self, request: "Request", call: "Call", holds: "HeldRequests") -> None:
         self.call = call
         self._request = request
         self._holds = holds
@@ -59,22 +59,22 @@ class Held:
 
 
 @final
-class Holds:
+class HeldRequests:
     """What one installed fault keeps back, in order of arrival."""
 
-    def __init__(self, loop_thread: "LoopThread", board: "Board") -> None:
+    def __init__(self, loop_thread: "LoopThread", board: "ProxyEventLog") -> None:
         self.loop_thread = loop_thread
         self.board = board
-        self._held: list[Held] = []
+        self._held: list[HeldRequest] = []
         self._is_closed = False
 
-    def now(self) -> tuple[Held, ...]:
+    def now(self) -> tuple[HeldRequest, ...]:
         with self.board.reading:
             return tuple(self._held)
 
-    def take(self, request: "Request", call: "Call") -> Held:
+    def take(self, request: "Request", call: "Call") -> HeldRequest:
         """In the proxy's loop. After `close` nothing is kept: the fault may be removed while a request comes in."""
-        held = Held(request, call, self)
+        held = HeldRequest(request, call, self)
         with self.board:
             if not self._is_closed:
                 self._held.append(held)
@@ -82,7 +82,7 @@ class Holds:
         held.release()
         return held
 
-    def forget(self, held: Held) -> None:
+    def forget(self, held: HeldRequest) -> None:
         with self.board:
             if held in self._held:
                 self._held.remove(held)

@@ -3,11 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING, Self, final
 
-from faults.proxy.holding import Held, Holds
+from faults.proxy.holding import HeldRequest, HeldRequests
 
 if TYPE_CHECKING:
-    from faults.proxy.board import Board
-    from faults.proxy.dose import Dose
+    from faults.proxy.board import ProxyEventLog
+    from faults.proxy.dose import Frequency
     from faults.proxy.dynamo_request import Request
     from faults.proxy.fault import Fault
     from faults.proxy.matching import Match
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class InstalledFault:
     """As a context manager it is removed at the end, which lets go of everything it still holds."""
 
-    def __init__(self, fault: "Fault", match: "Match", dose: "Dose", holds: Holds, board: "Board") -> None:
+    def __init__(
+        self, fault: "Fault", match: "Match", dose: "Frequency", holds: HeldRequests, board: "ProxyEventLog"
+    ) -> None:
         self.fault = fault
         self.holds = holds
         self.seen = 0
@@ -38,17 +40,17 @@ class InstalledFault:
         return strikes
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def held(self) -> tuple[HeldRequest, ...]:
         """What is kept back right now, in order of arrival."""
         return self.holds.now()
 
-    def wait_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[Held, ...]:
+    def wait_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[HeldRequest, ...]:
         """Wait until so many are kept back, and return them."""
         what = f"{count} requests held by {self.fault}"
         self._board.wait(lambda: len(self.held) >= count, timeout_s=timeout_s, what=what)
         return self.held
 
-    async def until_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[Held, ...]:
+    async def until_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[HeldRequest, ...]:
         """`wait_held` for tests whose own loop has to send what is waited for."""
         return await asyncio.to_thread(self.wait_held, count, timeout_s=timeout_s)
 

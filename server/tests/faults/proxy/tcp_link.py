@@ -7,7 +7,7 @@ from faults.proxy.reply import close
 from faults.proxy.tcp_faults import Direction
 
 if TYPE_CHECKING:
-    from faults.proxy.tcp_weather import Weather
+    from faults.proxy.tcp_weather import TcpConditions
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -21,7 +21,11 @@ class Pipe:
     """Bytes in one direction: one task takes them in and stamps when they are due, one lets them out."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: Direction, weather: "Weather"
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        way: Direction,
+        weather: "TcpConditions",
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -105,7 +109,7 @@ class Pipe:
 class Link:
     """A client's connection and the one to the engine that belongs to it."""
 
-    def __init__(self, client: Streams, upstream: Streams, weather: "Weather") -> None:
+    def __init__(self, client: Streams, upstream: Streams, weather: "TcpConditions") -> None:
         self._weather = weather
         self._writers = (client[1], upstream[1])
         self._pipes = (

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self, final
 
-from faults.proxy.board import Board
+from faults.proxy.board import ProxyEventLog
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.reply import close
 from faults.proxy.tcp_faults import Blackhole, Direction, TcpFault
 from faults.proxy.tcp_link import Link, Streams
-from faults.proxy.tcp_weather import Flow, Weather
+from faults.proxy.tcp_weather import TcpConditions, TcpFlow
 
 
 @final
@@ -26,14 +26,14 @@ class TcpProxy:
 
     def __init__(self, upstream_host: str, upstream_port: int, listen_port: int = 0) -> None:
         self._upstream = (upstream_host, upstream_port)
-        self._board = Board()
+        self._board = ProxyEventLog()
         self._links: set[Link] = set()
         self._installed: list[InstalledTcpFault] = []
         self._server: asyncio.Server | None = None
         self._accepted = 0
         self._claim = _claim(listen_port)
         self.port: int = self._claim.getsockname()[1]
-        self._weather = Weather(self._board)
+        self._weather = TcpConditions(self._board)
         self._loop_thread = LoopThread("tcp-proxy")
         self._loop_thread.call(self._follow())
 
@@ -62,7 +62,7 @@ class TcpProxy:
         with self._board.reading:
             return self._accepted
 
-    def flow(self, way: Direction) -> Flow:
+    def flow(self, way: Direction) -> TcpFlow:
         with self._board.reading:
             return replace(self._weather.flows[way])
 

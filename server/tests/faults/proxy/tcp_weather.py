@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, final
 from faults.proxy.tcp_faults import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse, TcpFault
 
 if TYPE_CHECKING:
-    from faults.proxy.board import Board
+    from faults.proxy.board import ProxyEventLog
 
 
 @dataclass(slots=True)
-class Flow:
+class TcpFlow:
     """Bytes in one direction, over all connections: read from one side, written to the other, gone for ever."""
 
     taken_bytes: int = 0
@@ -25,12 +25,12 @@ class Flow:
 
 
 @final
-class Weather:
+class TcpConditions:
     """Lives in the proxy's loop; other threads read the flows under the board."""
 
-    def __init__(self, board: "Board") -> None:
+    def __init__(self, board: "ProxyEventLog") -> None:
         self.board = board
-        self.flows = {Direction.TO_UPSTREAM: Flow(), Direction.TO_CLIENT: Flow()}
+        self.flows = {Direction.TO_UPSTREAM: TcpFlow(), Direction.TO_CLIENT: TcpFlow()}
         self._faults: list[TcpFault] = []
         self._changed = asyncio.Event()
 

@@ -10,7 +10,7 @@ from faults.proxy.reply import End, Reply, nothing
 from faults.proxy.upstream import Upstream, UpstreamGoneError
 
 if TYPE_CHECKING:
-    from faults.proxy.board import Board
+    from faults.proxy.board import ProxyEventLog
     from faults.proxy.calls import Call, CallLog
     from faults.proxy.http_message import Message
     from faults.proxy.installed import InstalledFault
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 @final
-class Way:
+class RequestPipeline:
     """Lives in the proxy's loop; only `faults` is written by other threads, whole."""
 
-    def __init__(self, upstream: Upstream, log: "CallLog", board: "Board", loop_thread: "LoopThread") -> None:
+    def __init__(
+        self, upstream: Upstream, log: "CallLog", board: "ProxyEventLog", loop_thread: "LoopThread"
+    ) -> None:
         self.faults: tuple[InstalledFault, ...] = ()
         self.log = log
         self.spawn = loop_thread.spawn

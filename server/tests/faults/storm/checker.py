@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from faults.storm.history import Told
-from tidings.messages.model import Entry, Kind
+from faults.storm.history import SendOutcome
+from tidings.messages.model import Entry, EntryKind
 
 
 @dataclass
-class Heard:
+class StormHistory:
     """Everything that was ever said about one key."""
 
     acks: set[int] = field(default_factory=set)
@@ -21,10 +21,10 @@ class Heard:
         return bool(self.acks or self.refusals)
 
 
-def gather(history: Iterable[Told]) -> dict[str, Heard]:
-    heard: dict[str, Heard] = {}
+def gather(history: Iterable[SendOutcome]) -> dict[str, StormHistory]:
+    heard: dict[str, StormHistory] = {}
     for told in history:
-        about = heard.setdefault(told.key, Heard())
+        about = heard.setdefault(told.key, StormHistory())
         if told.outcome is None:
             about.tries += 1
         elif isinstance(told.outcome, int):
@@ -34,12 +34,12 @@ def gather(history: Iterable[Told]) -> dict[str, Heard]:
     return heard
 
 
-def breaches(entries: Sequence[Entry], heard: dict[str, Heard]) -> Iterator[str]:
+def violations(entries: Sequence[Entry], heard: dict[str, StormHistory]) -> Iterator[str]:
     yield from _holes(entries)
     yield from _doubles(entries)
     yield from _outsiders(entries)
     where: dict[str, int] = {
-        entry.client_key: entry.sequence for entry in entries if entry.kind is Kind.MESSAGE
+        entry.client_key: entry.sequence for entry in entries if entry.kind is EntryKind.MESSAGE
     }
     yield from _against_the_log(heard, where)
     yield from (f"{key} stands in the log, and nobody ever sent it" for key in where if key not in heard)
@@ -51,7 +51,7 @@ def _holes(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"not dense: {entry.sequence} stands at place {place}"
             return
     for before, entry in pairwise(entries):
-        if entry.ordinal != before.ordinal + (entry.kind is Kind.MESSAGE):
+        if entry.ordinal != before.ordinal + (entry.kind is EntryKind.MESSAGE):
             yield f"ordinal {entry.ordinal} of {entry.sequence} does not follow {before.ordinal}"
 
 
@@ -59,7 +59,7 @@ def _doubles(entries: Sequence[Entry]) -> Iterator[str]:
     seen: dict[str, int] = {}
     for entry in entries:
         if (
-            entry.kind is Kind.MESSAGE
+            entry.kind is EntryKind.MESSAGE
             and (first := seen.setdefault(entry.client_key, entry.sequence)) != entry.sequence
         ):
             yield f"{entry.client_key} stands at {first} and again at {entry.sequence}"
@@ -69,15 +69,15 @@ def _outsiders(entries: Sequence[Entry]) -> Iterator[str]:
     """Told from the log alone: who is in is who the entries let in and did not take out."""
     members: set[str] = set()
     for entry in entries:
-        if entry.kind in (Kind.CREATE, Kind.JOIN):
+        if entry.kind in (EntryKind.CREATE, EntryKind.JOIN):
             members.update(entry.users)
-        elif entry.kind is Kind.LEAVE:
+        elif entry.kind is EntryKind.LEAVE:
             members.difference_update(entry.users)
-        elif entry.kind is Kind.MESSAGE and entry.sender not in members:
+        elif entry.kind is EntryKind.MESSAGE and entry.sender not in members:
             yield f"{entry.sequence} is from {entry.sender}, who is not a member there"
 
 
-def _against_the_log(heard: dict[str, Heard], where: dict[str, int]) -> Iterator[str]:
+def _against_the_log(heard: dict[str, StormHistory], where: dict[str, int]) -> Iterator[str]:
     for key, about in heard.items():
         if len(about.acks) > 1:
             yield f"{key} was acknowledged at {sorted(about.acks)}"

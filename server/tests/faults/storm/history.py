@@ -9,7 +9,7 @@ type Outcome = int | str
 """The sequence of an ack, or the code of a refusal for good."""
 
 
-class Told(NamedTuple):
+class SendOutcome(NamedTuple):
     """`outcome` None: this is a try that is about to be made. `after` None: the sender keeps no position."""
 
     user: str
@@ -28,15 +28,15 @@ class History:
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", buffering=1)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: SendOutcome) -> None:
         self._file.write(json.dumps(told) + "\n")
 
 
-def read(path: Path) -> Iterator[Told]:
+def read(path: Path) -> Iterator[SendOutcome]:
     if not path.exists():
         return
     for line in path.read_text().splitlines():
         try:
-            yield Told(*json.loads(line))
+            yield SendOutcome(*json.loads(line))
         except ValueError:
             continue  # the line that a kill -9 cut short: its try was never made, or is told again

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tidings.messages.model import Entry, SendKey
+from tidings.messages.model import Entry, IdempotencyKey
 from tidings.messages.store import log
-from tidings.messages.view import View
+from tidings.messages.view import LogView
 
 
 def puts_without_condition() -> None:
@@ -12,21 +12,21 @@ def puts_without_condition() -> None:
 
 
 def forgets_keys() -> None:
-    def find(self: View[object], key: SendKey) -> None:
+    def find(self: LogView[object], key: IdempotencyKey) -> None:
         del self, key
 
-    View.find = find  # type: ignore[method-assign, assignment]
+    LogView.find = find  # type: ignore[method-assign, assignment]
 
 
 def trusts_standings_for_ever() -> None:
-    honest = View.apply
+    honest = LogView.apply
 
-    def apply(self: View[object], entry: Entry) -> None:
+    def apply(self: LogView[object], entry: Entry) -> None:
         standings = dict(self.standings)
         honest(self, entry)
         self.standings.update(standings)
 
-    View.apply = apply  # type: ignore[method-assign, assignment]
+    LogView.apply = apply  # type: ignore[method-assign, assignment]
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

@@ -17,8 +17,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fixtures.engines import Dynamo, Space
-from fixtures.stage import ANNA, Stage, by
+from fixtures.engines import Dynamo, Namespace
+from fixtures.stage import ANNA, UseCaseEnv, by
 from fixtures.tables import REGION, make_tables
 
 from faults.proxy import (
@@ -38,9 +38,9 @@ from faults.proxy import (
 from faults.storm import checker
 from faults.storm.history import read
 from faults.storm.sender import Orders
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry
@@ -102,12 +102,12 @@ def weather(proxy: DynamoProxy, plan: Plan) -> Iterator[dict[str, InstalledFault
 
 
 class Storm:
-    def __init__(self, plan: Plan, fleet: Fleet | None, url: str, prefix: str, home: Path) -> None:
+    def __init__(self, plan: Plan, fleet: LocalCluster | None, url: str, prefix: str, home: Path) -> None:
         self.plan = plan
         self.fleet = fleet
         self.url, self.prefix, self.home = url, prefix, home
         self.key_file = home / "tidings.key"
-        self.tenant = Space().tenant
+        self.tenant = Namespace().tenant
         self.users = [f"u{n}" for n in range(plan.senders)]
         self.chance = random.Random(plan.seed)
         self.running: dict[int, subprocess.Popen[bytes]] = {}
@@ -116,7 +116,7 @@ class Storm:
     async def run(self) -> Report:
         """Begin the chat, let it storm, hold what was heard against the log."""
         async with open_client(self.url, REGION, self.prefix) as calm:
-            stage = Stage(calm, self.tenant, self.key_file)
+            stage = UseCaseEnv(calm, self.tenant, self.key_file)
             chat = await stage.manage.group(stage.tenant, by(ANNA), "storm", [UserId(u) for u in self.users])
             with DynamoProxy(self.url, record=False) as proxy, weather(proxy, self.plan) as faults:
                 began = time.monotonic()
@@ -126,7 +126,7 @@ class Storm:
             self.judge(await whole_log(stage, chat))
         return self.report
 
-    async def blow(self, stage: Stage, chat: ChatKey, url: str) -> None:
+    async def blow(self, stage: UseCaseEnv, chat: ChatKey, url: str) -> None:
         deadline = time.monotonic() + self.plan.deadline_s
         for slot in range(self.plan.processes):
             self.start(slot, chat, url)
@@ -160,7 +160,7 @@ class Storm:
         lines = sum(path.stat().st_size for path in self.home.glob("*.jsonl")) / BYTES_A_LINE
         return lines / (2 * self.plan.sends)
 
-    async def make(self, what: str, stage: Stage, chat: ChatKey, url: str) -> None:
+    async def make(self, what: str, stage: UseCaseEnv, chat: ChatKey, url: str) -> None:
         if what == "kill":
             self.kill_one(chat, url)
         elif what == "engine":
@@ -181,7 +181,7 @@ class Storm:
         self.report.kills += 1
         self.start(slot, chat, url)
 
-    async def remove_and_take_back(self, stage: Stage, chat: ChatKey) -> None:
+    async def remove_and_take_back(self, stage: UseCaseEnv, chat: ChatKey) -> None:
         user = UserId(self.users[self.report.removals % len(self.users)])
         await insist(lambda: stage.manage.remove(chat, by(ANNA), user))
         self.report.removals += 1
@@ -218,7 +218,7 @@ class Storm:
         self.report.acked = sum(bool(about.acks) for about in heard.values())
         self.report.refused = sum(bool(about.refusals) for about in heard.values())
         self.report.tries = sum(about.tries for about in heard.values())
-        self.report.breaches += checker.breaches(entries, heard)
+        self.report.breaches += checker.violations(entries, heard)
 
 
 async def insist(doing: Callable[[], Awaitable[None]]) -> None:
@@ -232,7 +232,7 @@ async def insist(doing: Callable[[], Awaitable[None]]) -> None:
         await asyncio.sleep(0.05)
 
 
-async def whole_log(stage: Stage, chat: ChatKey) -> list[Entry]:
+async def whole_log(stage: UseCaseEnv, chat: ChatKey) -> list[Entry]:
     entries: list[Entry] = []
     while part := await stage.reader.range(chat, len(entries), 10**12, 1000, newest_first=False):
         entries += part
@@ -241,12 +241,12 @@ async def whole_log(stage: Stage, chat: ChatKey) -> list[Entry]:
 
 def storm(plan: Plan, engine: str, *, on_disk: bool) -> Report:
     with tempfile.TemporaryDirectory() as home:
-        fleet = Fleet(Path(home) / "engines", user_cache())
+        fleet = LocalCluster(Path(home) / "engines", default_cache())
         kind: DynamoKind = "dynoxide" if engine == "dynoxide" else "local"
-        fleet.start(Wish(engines=frozenset({Engine.DYNAMO}), dynamo=kind, on_disk=on_disk))
+        fleet.start(StartRequest(engines=frozenset({Engine.DYNAMO}), dynamo=kind, on_disk=on_disk))
         try:
             url = f"http://{fleet.find('dynamo').node.address}"
-            for tables in make_tables(Dynamo(kind, url), Space().table_prefix):
+            for tables in make_tables(Dynamo(kind, url), Namespace().table_prefix):
                 told = Path(home) / "told"
                 told.mkdir()
                 return asyncio.run(Storm(plan, fleet, tables.url, tables.prefix, told).run())

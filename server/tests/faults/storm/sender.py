@@ -10,20 +10,20 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixtures.stage import Stage
+from fixtures.stage import UseCaseEnv
 from fixtures.tables import REGION
 
-from faults.storm.history import History, Told, read
+from faults.storm.history import History, SendOutcome, read
 from faults.storm.mutants import MUTANTS
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.content import Content
-from tidings.messages.model import SendKey
-from tidings.platform.dynamo.channel import Limits
+from tidings.messages.model import IdempotencyKey
+from tidings.platform.dynamo.channel import CallLimits
 from tidings.platform.dynamo.opening import open_client
 
-FOR_GOOD = {Code.NOT_A_MEMBER, Code.KEY_CONFLICT, Code.AFTER_ABOVE_HEAD}
-LIMITS = Limits(call_timeout_s=2.0, try_timeout_s=0.4)
+FOR_GOOD = {Code.NOT_A_MEMBER, Code.IDEMPOTENCY_CONFLICT, Code.POSITION_AHEAD}
+LIMITS = CallLimits(call_timeout_s=2.0, try_timeout_s=0.4)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Orders:
 
 
 class Sender:
-    def __init__(self, orders: Orders, stage: Stage, user: str) -> None:
+    def __init__(self, orders: Orders, stage: UseCaseEnv, user: str) -> None:
         self.orders = orders
         self.stage = stage
         self.chat = ChatKey(TenantId(orders.tenant), ChatId(orders.chat))
@@ -75,9 +75,9 @@ class Sender:
             self.position = max(self.position, newest.sequence)
             return
 
-    def resume(self) -> tuple[int, Told | None]:
+    def resume(self) -> tuple[int, SendOutcome | None]:
         """Where an earlier life of this sender stopped."""
-        last: Told | None = None
+        last: SendOutcome | None = None
         for told in read(self.path):
             last = told
             if isinstance(told.outcome, int):
@@ -86,10 +86,10 @@ class Sender:
             return 0, None
         return (last.number, last) if last.outcome is None else (last.number + 1, None)
 
-    def next(self, number: int) -> Told:
-        return Told(self.user, number, self.position if self.keeps_position else None)
+    def next(self, number: int) -> SendOutcome:
+        return SendOutcome(self.user, number, self.position if self.keeps_position else None)
 
-    async def until_answered(self, told: Told) -> int | str:
+    async def until_answered(self, told: SendOutcome) -> int | str:
         while True:
             try:
                 sent = await asyncio.wait_for(self.send(told), 3)
@@ -98,7 +98,7 @@ class Sender:
             except TidingsError as error:
                 if error.code in FOR_GOOD:
                     return error.code.value
-                if error.code is Code.CATCH_UP_FIRST:
+                if error.code is Code.POSITION_TOO_OLD:
                     found, told = await self.read_since(told)
                     if found is not None:
                         return found
@@ -106,7 +106,7 @@ class Sender:
                 return sent
             await asyncio.sleep(self.chance.uniform(0, 0.05))
 
-    async def read_since(self, told: Told) -> tuple[int | None, Told]:
+    async def read_since(self, told: SendOutcome) -> tuple[int | None, SendOutcome]:
         """Everything above `after`: the message itself if it stands there, else `after` may be raised."""
         assert told.after is not None
         while True:
@@ -115,14 +115,14 @@ class Sender:
             except TidingsError:
                 continue
             for entry in page:
-                if entry.key == SendKey(UserId(self.user), ClientKey(told.key)):
+                if entry.key == IdempotencyKey(UserId(self.user), ClientKey(told.key)):
                     return entry.sequence, told
             if not page:
                 self.history.tell(told)
                 return None, told
             told = told._replace(after=page[-1].sequence)
 
-    async def send(self, told: Told) -> int:
+    async def send(self, told: SendOutcome) -> int:
         content = Content(text=told.key)
         key = ClientKey(told.key)
         sent = await self.stage.sending(self.chat, UserId(self.user), key, content, after=told.after)
@@ -133,7 +133,7 @@ async def main(orders: Orders) -> None:
     if orders.mutant:
         MUTANTS[orders.mutant]()
     async with open_client(orders.url, REGION, orders.prefix, limits=LIMITS) as client:
-        stage = Stage(client, orders.tenant, Path(orders.key_file))
+        stage = UseCaseEnv(client, orders.tenant, Path(orders.key_file))
         await asyncio.gather(*(Sender(orders, stage, user).run() for user in orders.users))
 
 

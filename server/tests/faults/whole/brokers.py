@@ -2,11 +2,11 @@
 
 import asyncio
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from tidings.engines.model import Engine
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     fleet = doing.stand.city.fleet
     brokers = [each.node.name for each in fleet.status() if each.node.engine is Engine.KAFKA]
     for turn in doing.rounds(3):

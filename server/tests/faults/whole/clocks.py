@@ -2,7 +2,7 @@
 
 from fixtures.city import ProcessKind
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 
 _JUMPS_S: tuple[tuple[ProcessKind, str], ...] = (
     ("delivery", "-86400"),
@@ -13,7 +13,7 @@ _JUMPS_S: tuple[tuple[ProcessKind, str], ...] = (
 _KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """A gateway stays within the life of the tokens, which is as far as its clock may be wrong and let anybody in."""
     stand = doing.stand
     for _ in doing.rounds():

@@ -1,11 +1,11 @@
 """A process dies between the commit and the publish: the entry is in the log, and nobody has been told."""
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 
 _NOBODY = "127.0.0.1:9"
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """A gateway that reaches no broker commits and acknowledges, as promised, and has all of it still to publish."""
     stand = doing.stand
     for _ in doing.rounds(2):

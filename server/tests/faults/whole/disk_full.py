@@ -3,14 +3,14 @@
 import asyncio
 import resource
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from tidings.engines.model import Engine
 
 _NO_ROOM_BYTES = 1
 _CARRIED_WITHIN_S = 60.0
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """No file of the process may grow: to it that is a disk without room, and needs no disk of that size."""
     fleet = doing.stand.city.fleet
     (broker,) = [each for each in fleet.status() if each.node.engine is Engine.KAFKA]

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from itertools import count
 from math import inf
 
-from faults.whole.stand import Stand
+from faults.whole.stand import FaultInstallation
 from tidings_harness.checking.verdict import Verdict
-from tidings_harness.workload.load import Load
+from tidings_harness.workload.load import HarnessRun
 from tidings_harness.workload.scenario import Scenario
 
 NOTHING = Verdict(events=0, sends=0, acked=0, unsettled=0, deliveries=0, devices=0, unquiet=0, rows=0)
-USUAL = Scenario(groups=2, members=30, devices=2, crowd=104, rate=4)
+USUAL = Scenario(groups=2, members=30, devices=2, large_chat_members=104, rate=4)
 """With a large chat, which is delivered in another way."""
-USUAL_FULL = Scenario(groups=3, members=90, devices=2, crowd=180, rate=5)
+USUAL_FULL = Scenario(groups=3, members=90, devices=2, large_chat_members=180, rate=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doing:
+class FaultRun:
     """What a fault may use. `deliveries`: its share of a full run; 0: the short form, seconds and not minutes."""
 
-    stand: Stand
-    load: Load
+    stand: FaultInstallation
+    load: HarnessRun
     deliveries: int = 0
 
     @property
@@ -31,7 +31,7 @@ class Doing:
     def rounds(self, least: int = 1) -> Iterator[int]:
         """So many; in the full form on and on until its share of deliveries has been made."""
         for turn in count():
-            if turn >= least and self.load.ledger.given >= self.deliveries:
+            if turn >= least and self.load.ledger.delivered >= self.deliveries:
                 return
             yield turn
 
@@ -47,7 +47,7 @@ class Fault:
     name: str
     invariant: str
     fault: str
-    inflict: Callable[[Doing], Awaitable[None]]
+    inflict: Callable[[FaultRun], Awaitable[None]]
     scenario: Scenario = USUAL
     full_scenario: Scenario = USUAL_FULL
     heals_within_s: float = 180.0

@@ -4,7 +4,7 @@ import signal
 
 from fixtures.city import ProcessKind
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from faults.whole.stand import passed
 
 _KINDS: tuple[ProcessKind, ...] = ("relay", "delivery", "gateway")
@@ -13,7 +13,7 @@ _SHORT_S, _LONG_S = 8.0, 20.0
 """Longer than any lease; and shorter than a process takes for a sign that it hangs, and ends itself."""
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """A second one of each is there to take over."""
     stand = doing.stand
     await stand.renew("gateway", "gateway", "relay", **_SHORT_LEASES)

@@ -9,9 +9,9 @@ from typing import Final
 
 from fixtures.redis_cluster import FleetServer, Server, Servers, ask, form_cluster
 
-from faults.whole.fault import Doing, Fault
-from faults.whole.stand import WHOLE, Stand, passed, within
-from tidings.platform.redis.keys import Keys, slot
+from faults.whole.fault import Fault, FaultRun
+from faults.whole.stand import WHOLE, FaultInstallation, passed, within
+from tidings.platform.redis.keys import KeyBuilder, slot
 from tidings_harness.workload.scenario import Scenario
 
 _SHARDS: Final = 6
@@ -40,11 +40,11 @@ class Shards:
     servers: Servers
     slots: Sequence[tuple[int, int, int]]
     """First, last, and the port of the shard that has them."""
-    keys: Keys
+    keys: KeyBuilder
     tenant: str
 
     @classmethod
-    async def take_over(cls, stand: Stand, **changes: str) -> "Shards":
+    async def take_over(cls, stand: FaultInstallation, **changes: str) -> "Shards":
         """Form a cluster and move the installation to it. The cluster ends with the stand."""
         city = stand.city
         home = city.directory / f"cluster-{len(city.started)}"
@@ -55,7 +55,7 @@ class Shards:
         answer = await asyncio.to_thread(ask, servers.nodes[0].port, "CLUSTER", "SLOTS")
         assert isinstance(answer, list)
         slots = [(first, last, port) for first, last, (_, port, *_), *_ in answer]
-        return cls(servers, slots, Keys(city.space.key_prefix), city.space.tenant)
+        return cls(servers, slots, KeyBuilder(city.space.key_prefix), city.space.tenant)
 
     def routes(self, users: Iterable[str]) -> Routes:
         """Read routes from the shards themselves."""
@@ -104,7 +104,7 @@ class Frozen:
         return not self.is_concerned(chat, user)
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """Freeze a shard for longer than a lease; in the full form another shard in each round."""
     shards = await Shards.take_over(doing.stand, **(_SHORT_LEASE if doing.is_short else {}))
     for turn in doing.rounds():
@@ -113,7 +113,7 @@ async def inflict(doing: Doing) -> None:
     await doing.stand.renew(*WHOLE)
 
 
-async def _outlive_leases(doing: Doing, shards: Shards, turn: int) -> None:
+async def _outlive_leases(doing: FaultRun, shards: Shards, turn: int) -> None:
     load = doing.load
     usual_s = await load.caught_up(_ROUTED_WITHIN_S)
     async with _freeze(doing, shards, turn) as frozen:
@@ -130,7 +130,7 @@ async def _outlive_leases(doing: Doing, shards: Shards, turn: int) -> None:
     assert await load.caught_up(_HEALED_WITHIN_S) < inf, f"still late: {load.behind()[:10]}"
 
 
-async def freeze_briefly(doing: Doing, **changes: str) -> None:
+async def freeze_briefly(doing: FaultRun, **changes: str) -> None:
     """Freeze a shard for less than a lease, and let nobody speak afterwards: no later message and no resume helps.
 
     What users on the shard missed is pushed because it was not marked as handled, or never. The installation stays on
@@ -146,7 +146,7 @@ async def freeze_briefly(doing: Doing, **changes: str) -> None:
 
 
 @asynccontextmanager
-async def _freeze(doing: Doing, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
+async def _freeze(doing: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
     """Freeze the shard that the fewest gateways and chats are on, and of these the one with the most users."""
     routes = await _everybody_is_routed(doing, shards)
     gateways = {gateway for theirs in routes.values() for gateway, _ in theirs.values()}
@@ -163,7 +163,7 @@ async def _freeze(doing: Doing, shards: Shards, turn: int = 0) -> AsyncIterator[
         node.thaw()
 
 
-async def _everybody_is_routed(doing: Doing, shards: Shards) -> Routes:
+async def _everybody_is_routed(doing: FaultRun, shards: Shards) -> Routes:
     """Wait until each device has a route to a gateway of this cluster."""
     devices = {(each.user, each.name) for group in doing.load.groups for each in group.everyone()}
     users = {user for user, _ in devices}
@@ -188,6 +188,6 @@ FAULT = Fault(
     invariant="Users whose keys are on other shards keep their routes and are not late; the others get everything afterwards.",
     fault="SIGSTOP of one of six shards of a Redis Cluster for a minute and more, longer than a lease; 12 s in the short form",
     inflict=inflict,
-    scenario=Scenario(groups=4, members=12, devices=1, crowd=104, rate=4),
-    full_scenario=Scenario(groups=4, members=60, devices=2, crowd=104, rate=3),
+    scenario=Scenario(groups=4, members=12, devices=1, large_chat_members=104, rate=4),
+    full_scenario=Scenario(groups=4, members=60, devices=2, large_chat_members=104, rate=3),
 )

@@ -1,10 +1,10 @@
 """A chat that everybody writes to at once, through two gateways."""
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     for _ in doing.rounds():
         doing.load.step("hot")
         await doing.load.sent_more(600)

@@ -2,12 +2,12 @@
 
 from fixtures.city import ProcessKind
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 
 _KINDS: tuple[ProcessKind, ...] = ("gateway", "delivery", "relay", "api")
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     for turn in doing.rounds(len(_KINDS)):
         kind = _KINDS[turn % len(_KINDS)]
         doing.load.step(f"kill -9 {kind}")

@@ -7,10 +7,10 @@ from typing import Final
 
 from fixtures.city import ProcessKind
 
-from faults.whole.fault import Doing
+from faults.whole.fault import FaultRun
 from faults.whole.frozen_shard import freeze_briefly
 from faults.whole.restore import restore, restore_rows_ahead
-from faults.whole.stand import WHOLE, Stand
+from faults.whole.stand import WHOLE, FaultInstallation
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 
@@ -58,7 +58,7 @@ class Caught:
         return self.rule in self.broken
 
 
-async def catch(stand: Stand, names: Sequence[str]) -> AsyncIterator[Caught]:
+async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
     """Mutants of a kind follow each other: a good one is put back only when the next is of another kind.
 
     One that was missed has a second chance: whether it does any harm in a short time is chance too.
@@ -71,12 +71,12 @@ async def catch(stand: Stand, names: Sequence[str]) -> AsyncIterator[Caught]:
             await stand.renew(*BREAKING[name].kinds)
 
 
-async def _catch(name: str, stand: Stand) -> Caught:
+async def _catch(name: str, stand: FaultInstallation) -> Caught:
     breaking = BREAKING[name]
     await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
     async with stand.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(Doing(stand=stand, load=load), TESTING_MUTANT=name)
+            await breaking.under(FaultRun(stand=stand, load=load), TESTING_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from faults.whole.stand import within
 
 _POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93" * 5_000)
@@ -14,7 +14,7 @@ _POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93
 _AT_ONCE = 50
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     city = doing.stand.city
     topic = city.space.topic_prefix + "messages"
     aside = await asyncio.to_thread(_records, city.kafka, topic + "-dead")

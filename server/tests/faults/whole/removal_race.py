@@ -4,17 +4,17 @@ import asyncio
 
 import httpx
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.deeds import Group
 from tidings_harness.workload.scenario import Scenario
-from tidings_harness.workload.site import Rest
+from tidings_harness.workload.site import RestClient
 
 _SHORT, _FULL = 40, 20
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """In all chats at once; each member as often as he may come back."""
-    rest = Rest(doing.stand.site)
+    rest = RestClient(doing.stand.site)
     removed = 0
     try:
         for _ in doing.rounds():
@@ -27,7 +27,7 @@ async def inflict(doing: Doing) -> None:
     assert removed >= _SHORT, f"only {removed} members were removed"
 
 
-async def _race(rest: Rest, group: Group, count: int) -> int:
+async def _race(rest: RestClient, group: Group, count: int) -> int:
     """How many were removed and have come back."""
     done = 0
     for _ in range(count):
@@ -48,6 +48,6 @@ FAULT = Fault(
     invariant="Each device gets exactly the entries of its user's intervals, whatever was in flight at their ends.",
     fault="members removed and added again at once, in all chats side by side, while these are busy",
     inflict=inflict,
-    scenario=Scenario(groups=2, members=25, devices=2, crowd=104, rate=15, churns=False),
-    full_scenario=Scenario(groups=4, members=90, devices=2, crowd=180, rate=4, churns=False),
+    scenario=Scenario(groups=2, members=25, devices=2, large_chat_members=104, rate=15, churns=False),
+    full_scenario=Scenario(groups=4, members=90, devices=2, large_chat_members=180, rate=4, churns=False),
 )

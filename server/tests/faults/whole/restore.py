@@ -16,10 +16,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from fixtures.city import City
+from fixtures.city import InstallationProcesses
 
-from faults.whole.fault import Doing, Fault
-from faults.whole.stand import WHOLE, Stand
+from faults.whole.fault import Fault, FaultRun
+from faults.whole.stand import WHOLE, FaultInstallation
 from tidings.engines.model import Engine
 from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
 from tidings_harness.workload.scenario import Scenario
@@ -43,23 +43,23 @@ class Rows(Enum):
     BEFORE_THE_LOG = "before the log"
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     for turn in doing.rounds():
         await restore(doing, turn)
 
 
-async def inflict_apart(doing: Doing) -> None:
+async def inflict_apart(doing: FaultRun) -> None:
     for turn in doing.rounds(2):
         await restore(doing, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
 
 
-async def restore_rows_ahead(doing: Doing, **changes: str) -> None:
+async def restore_rows_ahead(doing: FaultRun, **changes: str) -> None:
     """So far apart that the log does not pass the rows before the run ends."""
     await restore(doing, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
 
 
 async def restore(
-    doing: Doing, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
+    doing: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
 ) -> None:
     """`changes`: settings of the processes that are started afterwards."""
     stand, load = doing.stand, doing.load
@@ -85,18 +85,18 @@ async def restore(
     await load.sent_more(40)
 
 
-async def _stop_all(stand: Stand) -> None:
+async def _stop_all(stand: FaultInstallation) -> None:
     running = [process for processes in stand.running.values() for process in processes]
     await asyncio.gather(*(stand.kill(process) for process in running))
 
 
-def _copy(city: City, copy: Path) -> None:
+def _copy(city: InstallationProcesses, copy: Path) -> None:
     """All tables at one instant, while they are written to."""
     with closing(sqlite3.connect(_database(city))) as live, closing(sqlite3.connect(copy)) as kept:
         live.backup(kept)
 
 
-def _replace_rows(city: City, copy: Path, rows_copy: Path) -> None:
+def _replace_rows(city: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
     """Replace rows and heads in a copy by those of another copy."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
         kept.execute("ATTACH ? AS other", (str(rows_copy),))
@@ -106,7 +106,7 @@ def _replace_rows(city: City, copy: Path, rows_copy: Path) -> None:
             kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
 
 
-def _put_back(city: City, copy: Path) -> None:
+def _put_back(city: InstallationProcesses, copy: Path) -> None:
     """Not in a thread: the engine dies with the one that started it."""
     name = next(each.node.name for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
     city.fleet.kill(name)
@@ -117,14 +117,14 @@ def _put_back(city: City, copy: Path) -> None:
     city.fleet.restart(name)
 
 
-def _database(city: City) -> Path:
+def _database(city: InstallationProcesses) -> Path:
     return (
         next(each.node.data for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
         / "dynoxide.db"
     )
 
 
-def _finish(city: City, at: datetime) -> None:
+def _finish(city: InstallationProcesses, at: datetime) -> None:
     """Who was killed is a member of his group for some seconds more, and is said to be at work."""
     deadline = time.monotonic() + _GONE_WITHIN_S
     while "still_running" in (said := _restored(city, at)) and time.monotonic() < deadline:
@@ -132,7 +132,7 @@ def _finish(city: City, at: datetime) -> None:
     assert "ok: epoch" in said, said
 
 
-def _restored(city: City, at: datetime) -> str:
+def _restored(city: InstallationProcesses, at: datetime) -> str:
     done = subprocess.run(
         [*_COMMAND, "--yes", f"--to={at.isoformat()}", f"--wait-s={_WAIT_S:g}"],
         check=False,
@@ -157,5 +157,5 @@ APART = Fault(
     invariant="Rows and heads that are ahead of their log, or behind it, hide no entry, lock nobody out and count nothing as read.",
     fault="as `restore`, with rows and heads copied some seconds after the log, then some seconds before it",
     inflict=inflict_apart,
-    scenario=Scenario(groups=2, members=12, devices=1, crowd=104, rate=5),
+    scenario=Scenario(groups=2, members=12, devices=1, large_chat_members=104, rate=5),
 )

@@ -4,12 +4,12 @@ import signal
 
 from fixtures.city import ProcessKind
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 
 _KINDS: tuple[ProcessKind, ...] = ("api", "delivery", "relay", "gateway")
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     stand = doing.stand
     for _ in doing.rounds():
         for kind in _KINDS:

@@ -20,17 +20,17 @@ from math import inf
 from pathlib import Path
 
 import uvloop
-from fixtures.city import SHORT_SESSION, City, city_on
+from fixtures.city import SHORT_SESSION, InstallationProcesses, installation_on
 
 from faults.whole.catalogue import FAULTS
-from faults.whole.fault import Doing, Fault, Outcome
+from faults.whole.fault import Fault, FaultRun, Outcome
 from faults.whole.mutants import BREAKING, Caught, catch
 from faults.whole.report import Run, write
-from faults.whole.stand import Stand, stand_on
+from faults.whole.stand import FaultInstallation, installation_under_fault
 from tidings.engines import dynoxide
-from tidings.engines.cache import user_cache
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
+from tidings.engines.cache import default_cache
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 
 FULL_DELIVERIES = 5_200_000
 _TOLD = 10
@@ -59,11 +59,11 @@ class Trial:
                 with ground(brokers) as city:
                     uvloop.run(self._on(city, faults, mutants))
 
-    async def _on(self, city: City, faults: Sequence[Fault], mutants: Sequence[str]) -> None:
+    async def _on(self, city: InstallationProcesses, faults: Sequence[Fault], mutants: Sequence[str]) -> None:
         """On one installation, as long as it can be broken no further than its faults are meant to."""
         left = list(faults)
         while left or mutants:
-            async with stand_on(city) as stand:
+            async with installation_under_fault(city) as stand:
                 while left:
                     fault = left.pop(0)
                     outcome = await self._tried(fault, stand)
@@ -79,7 +79,7 @@ class Trial:
                         tell_caught(caught)
                     return
 
-    async def _tried(self, fault: Fault, stand: Stand) -> Outcome:
+    async def _tried(self, fault: Fault, stand: FaultInstallation) -> Outcome:
         began = time.monotonic()
         try:
             outcome = await inflicted(fault, stand, self.deliveries)
@@ -92,11 +92,11 @@ class Trial:
         return outcome
 
 
-async def inflicted(fault: Fault, stand: Stand, deliveries: int) -> Outcome:
+async def inflicted(fault: Fault, stand: FaultInstallation, deliveries: int) -> Outcome:
     began = time.monotonic()
     async with stand.load(fault.full_scenario if deliveries else fault.scenario) as load:
         await load.sent_more(20)
-        await fault.inflict(Doing(stand=stand, load=load, deliveries=deliveries))
+        await fault.inflict(FaultRun(stand=stand, load=load, deliveries=deliveries))
         load.step("the fault is over")
         notes = await stand.mend()
         healed_s = await load.caught_up(fault.heals_within_s)
@@ -138,7 +138,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _keep(stand: Stand, where: Path) -> None:
+def _keep(stand: FaultInstallation, where: Path) -> None:
     """The histories, and what each process said."""
     where.mkdir(parents=True, exist_ok=True)
     for history in stand.city.directory.glob("history-*"):
@@ -149,11 +149,11 @@ def _keep(stand: Stand, where: Path) -> None:
 
 
 @contextmanager
-def ground(brokers: int) -> Iterator[City]:
+def ground(brokers: int) -> Iterator[InstallationProcesses]:
     """dynoxide if it is built: it is much the quicker one."""
-    cache = user_cache()
+    cache = default_cache()
     dynamo: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
-    wish = Wish(
+    wish = StartRequest(
         engines=frozenset(Engine),
         dynamo=dynamo,
         kafka_brokers=brokers,
@@ -161,10 +161,10 @@ def ground(brokers: int) -> Iterator[City]:
         kafka_extra=SHORT_SESSION,
     )
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
-        fleet = Fleet(Path(place) / "engines", cache, dies_with_us=True)
+        fleet = LocalCluster(Path(place) / "engines", cache, dies_with_us=True)
         try:
             fleet.start(wish)
-            with city_on(fleet, dynamo, Path(place)) as city:
+            with installation_on(fleet, dynamo, Path(place)) as city:
                 asyncio.run(city.found())
                 yield city
         finally:

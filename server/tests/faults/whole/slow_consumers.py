@@ -3,7 +3,7 @@
 import asyncio
 from itertools import islice
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from faults.whole.stand import within
 from tidings_harness.workload.light import LightDevice
 from tidings_harness.workload.scenario import Scenario
@@ -14,7 +14,7 @@ _SMALL = {"GATEWAY_SEND_BOUND_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "819
 """So that a few hundred kilobytes are more than a gateway holds for somebody."""
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     await doing.stand.renew("gateway", "gateway", **_SMALL)
     for turn in doing.rounds(2):
         slow = list(islice(doing.load.light_devices(), turn % _EVERY, None, _EVERY))
@@ -24,7 +24,7 @@ async def inflict(doing: Doing) -> None:
     await doing.stand.renew("gateway", "gateway")
 
 
-async def _closed(doing: Doing, slow: list[LightDevice]) -> None:
+async def _closed(doing: FaultRun, slow: list[LightDevice]) -> None:
     """Until the gateways have given up most of them: for what waits for them, in a resume, or for their silence."""
     wanted = await asyncio.to_thread(_given_up, doing) + len(slow) // 2
     for device in slow:
@@ -34,7 +34,7 @@ async def _closed(doing: Doing, slow: list[LightDevice]) -> None:
         device.unpause()
 
 
-def _given_up(doing: Doing) -> float:
+def _given_up(doing: FaultRun) -> float:
     pages: list[str] = [each.get("/metrics")[1] for each in doing.stand.running["gateway"]]
     lines = [line for page in pages for line in page.splitlines() if line.startswith(_CLOSES)]
     return sum(float(line.rpartition(" ")[2]) for line in lines)

@@ -10,33 +10,33 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from fixtures.city import Balancer, City, CityProcess, ProcessKind
+from fixtures.city import Balancer, InstallationProcess, InstallationProcesses, ProcessKind
 
-from tidings_harness.workload.load import Load
+from tidings_harness.workload.load import HarnessRun
 from tidings_harness.workload.scenario import Scenario
-from tidings_harness.workload.site import Site
+from tidings_harness.workload.site import TargetInstallation
 
 _TRIES: Final = 4
 _ASKED_EVERY_S: Final = 0.3
 WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
 
 
-class Stand:
+class FaultInstallation:
     """Blocking work (starting, waiting for readiness) is done in threads: the devices live in this loop."""
 
-    def __init__(self, city: City, balancer: Balancer) -> None:
+    def __init__(self, city: InstallationProcesses, balancer: Balancer) -> None:
         self.city, self._balancer = city, balancer
-        self.running: dict[ProcessKind, list[CityProcess]] = defaultdict(list)
+        self.running: dict[ProcessKind, list[InstallationProcess]] = defaultdict(list)
         self.until_end = ExitStack()
         """What a fault adds to the installation and leaves there; closed with the stand."""
-        self.site = Site(
+        self.site = TargetInstallation(
             api="",
             sockets=[],
             steady_socket=f"ws://127.0.0.1:{balancer.port}/v1/socket",
             token=functools.cache(city.token),
         )
 
-    async def start(self, *kinds: ProcessKind, **changes: str) -> list[CityProcess]:
+    async def start(self, *kinds: ProcessKind, **changes: str) -> list[InstallationProcess]:
         """All at once, and then all of them ready."""
         started = [self.city.run(kind, **{"TESTING_PAUSE_AT": "", **changes}) for kind in kinds]
         for process in started:
@@ -46,7 +46,7 @@ class Stand:
         await asyncio.to_thread(self._told)
         return started
 
-    async def kill(self, process: CityProcess, by: signal.Signals = signal.SIGKILL) -> None:
+    async def kill(self, process: InstallationProcess, by: signal.Signals = signal.SIGKILL) -> None:
         """It is gone when this returns; nobody is sent to it any more."""
         for processes in self.running.values():
             if process in processes:
@@ -55,7 +55,9 @@ class Stand:
         process.popen.send_signal(by)
         await asyncio.to_thread(process.exit_code)
 
-    async def replace(self, process: CityProcess, kind: ProcessKind, **changes: str) -> CityProcess:
+    async def replace(
+        self, process: InstallationProcess, kind: ProcessKind, **changes: str
+    ) -> InstallationProcess:
         """Killed, and another of its kind in its place."""
         await self.kill(process)
         return (await self.start(kind, **changes))[0]
@@ -68,9 +70,9 @@ class Stand:
             await self.kill(process)
 
     @asynccontextmanager
-    async def load(self, scenario: Scenario) -> AsyncIterator[Load]:
+    async def load(self, scenario: Scenario) -> AsyncIterator[HarnessRun]:
         directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
-        async with Load(self.site, scenario, directory) as load:
+        async with HarnessRun(self.site, scenario, directory) as load:
             yield load
 
     async def mend(self) -> list[str]:
@@ -91,9 +93,11 @@ class Stand:
 
 
 @asynccontextmanager
-async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
+async def installation_under_fault(
+    city: InstallationProcesses, *kinds: ProcessKind
+) -> AsyncIterator[FaultInstallation]:
     async with Balancer() as balancer:
-        stand = Stand(city, balancer)
+        stand = FaultInstallation(city, balancer)
         await stand.start(*(kinds or WHOLE))
         try:
             yield stand
@@ -103,7 +107,7 @@ async def stand_on(city: City, *kinds: ProcessKind) -> AsyncIterator[Stand]:
             stand.until_end.close()
 
 
-def _ready(process: CityProcess) -> None:
+def _ready(process: InstallationProcess) -> None:
     """With more patience than tests have: the machine is being kept busy on purpose."""
     for tries_left in reversed(range(_TRIES)):
         try:

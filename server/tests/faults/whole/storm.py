@@ -1,12 +1,12 @@
 """All devices lose their connections at once and come back together, while people go on talking."""
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
 
 _BACK_WITHIN_S = 300.0
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     devices = list(doing.load.light_devices())
     for _ in doing.rounds():
         doing.load.step(f"{len(devices)} connections cut")

@@ -19,10 +19,10 @@ from faults.proxy import (
     Throttle,
 )
 from faults.proxy.fault import Fault as DynamoFault
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 from faults.whole.stand import passed
-from tidings.engines.fleet import Fleet
-from tidings.engines.model import Engine, Node
+from tidings.engines.fleet import LocalCluster
+from tidings.engines.model import Engine, EngineNode
 
 _DYNAMO: tuple[tuple[DynamoFault, float], ...] = (
     (Throttle(), 0.1),
@@ -43,7 +43,7 @@ def _all_at_once(dynamo: DynamoProxy, turn: int) -> Iterator[None]:
         yield
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     """Who is to be tried gets proxies for engines, and afterwards the engines again."""
     stand, city = doing.stand, doing.stand.city
     with (
@@ -66,24 +66,24 @@ async def inflict(doing: Doing) -> None:
         assert min(kafka.accepted, redis.accepted) > 0, "nobody came by the proxies"
 
 
-def _before_kafka(fleet: Fleet) -> TcpProxy:
+def _before_kafka(fleet: LocalCluster) -> TcpProxy:
     """Where the broker tells those to go who come by it."""
     ports = _broker(fleet).ports
     return TcpProxy("127.0.0.1", ports["proxied"], listen_port=ports["advertised"])
 
 
-def _broker(fleet: Fleet) -> Node:
+def _broker(fleet: LocalCluster) -> EngineNode:
     (broker,) = [each.node for each in fleet.status() if each.node.engine is Engine.KAFKA]
     return broker
 
 
-async def _dynamo(doing: Doing, dynamo: DynamoProxy, turn: int) -> None:
+async def _dynamo(doing: FaultRun, dynamo: DynamoProxy, turn: int) -> None:
     doing.load.step("DynamoDB throttles, conflicts, fails, is slow, loses requests and answers")
     with _all_at_once(dynamo, turn):
         await doing.load.sent_more(60)
 
 
-async def _slow_and_cut(doing: Doing, name: str, proxy: TcpProxy) -> None:
+async def _slow_and_cut(doing: FaultRun, name: str, proxy: TcpProxy) -> None:
     doing.load.step(f"{name} is slow, then cut")
     with proxy.fault(Latency(0.3)):
         await doing.load.sent_more(20)
@@ -92,13 +92,13 @@ async def _slow_and_cut(doing: Doing, name: str, proxy: TcpProxy) -> None:
         await doing.load.sent_more(10)
 
 
-async def _frozen(doing: Doing) -> None:
+async def _frozen(doing: FaultRun) -> None:
     fleet = doing.stand.city.fleet
     broker = _broker(fleet).name
     doing.load.step("Kafka stands still")
-    fleet.freeze(broker)
+    fleet.pause(broker)
     await passed(6 if doing.is_short else 40)
-    fleet.thaw(broker)
+    fleet.resume(broker)
     await doing.load.sent_more(10)
 
 

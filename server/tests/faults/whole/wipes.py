@@ -2,10 +2,10 @@
 
 import asyncio
 
-from faults.whole.fault import Doing, Fault
+from faults.whole.fault import Fault, FaultRun
 
 
-async def inflict(doing: Doing) -> None:
+async def inflict(doing: FaultRun) -> None:
     city = doing.stand.city
     for turn in doing.rounds(3):
         if turn % 3 != 1:

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from fixtures.memory_keys import MemoryKeyStore, MemoryKms, TurnedClock
+from fixtures.memory_keys import AdjustableClock, MemoryKeyStore, MemoryKms
 from fixtures.stage import code_of
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 from msgspec.structs import replace
 
-from tidings.accounts.access import MAX_TOKEN_CHARS, Access
+from tidings.accounts.access import MAX_ACCESS_TOKEN_CHARS, AccessTokenService
 from tidings.accounts.model import Principal, SessionId
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.model import KeyKind, KeyName
-from tidings.tenants.signing import SigningPolicy, SigningRing
+from tidings.tenants.signing import SigningKeyRing, SigningPolicy
 
 ACME, BETA = TenantId("acme"), TenantId("beta")
 LIFE_S, REFRESH_S, ROTATE_S = 600, 300, 90 * 86_400
@@ -33,14 +33,14 @@ WHO = Principal(tenant=ACME, user=UserId("anna"), device=DeviceId("laptop"), ses
 class World:
     store: MemoryKeyStore = field(default_factory=MemoryKeyStore)
     kms: MemoryKms = field(default_factory=MemoryKms)
-    clock: TurnedClock = field(default_factory=TurnedClock)
+    clock: AdjustableClock = field(default_factory=AdjustableClock)
 
-    def ring(self) -> SigningRing:
+    def ring(self) -> SigningKeyRing:
         policy = SigningPolicy(token_life_s=LIFE_S, refresh_s=REFRESH_S, rotate_after_s=ROTATE_S)
-        return SigningRing(self.store, self.kms, self.clock, policy)
+        return SigningKeyRing(self.store, self.kms, self.clock, policy)
 
-    def process(self) -> Access:
-        return Access(self.ring(), self.clock, LIFE_S)
+    def process(self) -> AccessTokenService:
+        return AccessTokenService(self.ring(), self.clock, LIFE_S)
 
 
 def part(value: object) -> str:
@@ -60,7 +60,7 @@ def signed(key: bytes, header: dict[str, Any], claims: dict[str, Any]) -> str:
 
 
 async def key_of(world: World, tenant: TenantId = ACME) -> bytes:
-    return (await world.ring().to_sign(tenant))[1]
+    return (await world.ring().signing_key(tenant))[1]
 
 
 async def test_what_one_process_mints_another_verifies() -> None:
@@ -92,7 +92,7 @@ async def test_the_largest_token_is_within_the_bound() -> None:
         session=SessionId("0" * 26),
     )
     token = await world.process().mint(largest)
-    assert len(token) < MAX_TOKEN_CHARS
+    assert len(token) < MAX_ACCESS_TOKEN_CHARS
     assert (await world.process().verify(token)).user == largest.user
 
 
@@ -188,7 +188,9 @@ async def test_an_algorithm_of_key_pairs_is_refused() -> None:
     assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
-@pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "é.b.c", "x" * (MAX_TOKEN_CHARS + 1), "eyJ.eyJ.x"])
+@pytest.mark.parametrize(
+    "token", ["", ".", "..", "a.b.c", "é.b.c", "x" * (MAX_ACCESS_TOKEN_CHARS + 1), "eyJ.eyJ.x"]
+)
 async def test_what_is_no_token_is_refused(token: str) -> None:
     assert await code_of(World().process().verify(token)) is Code.CREDENTIAL_INVALID
 
@@ -196,7 +198,7 @@ async def test_what_is_no_token_is_refused(token: str) -> None:
 async def test_a_token_over_the_bound_is_refused_before_anything_is_read() -> None:
     world = World()
     header, claims = parts(await world.process().mint(WHO))
-    large = signed(await key_of(world), header, claims | {"more": "x" * MAX_TOKEN_CHARS})
+    large = signed(await key_of(world), header, claims | {"more": "x" * MAX_ACCESS_TOKEN_CHARS})
     looks = world.store.lists
     assert await code_of(world.process().verify(large)) is Code.CREDENTIAL_INVALID
     assert world.store.lists == looks
@@ -276,7 +278,7 @@ async def test_a_first_login_does_not_stand_in_the_way_of_content_keys() -> None
     """The access key may be the tenant's first; the fingerprint key is then new, not lost."""
     world = World()
     await world.process().mint(WHO)
-    await KeyRing(world.store, world.kms, world.clock, Policy()).of(ACME)
+    await KeyRing(world.store, world.kms, world.clock, KeyPolicy()).of(ACME)
     assert {name.kind for name in world.store.rows[ACME]} == set(KeyKind)
 
 

@@ -3,11 +3,11 @@ import re
 
 import pytest
 from fixtures.memory_accounts import MemoryApiKeyStore
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.api_keys import KEEP, USE_S, ApiKeyName, ApiKeys, Issued
+from tidings.accounts.api_keys import CACHE_POLICY, USE_S, ApiKeyName, ApiKeyService, IssuedApiKey
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
@@ -17,17 +17,17 @@ ACME, GLOBEX = TenantId("acme"), TenantId("globex")
 class World:
     def __init__(self) -> None:
         self.store = MemoryApiKeyStore()
-        self.clock = TurnedClock()
+        self.clock = AdjustableClock()
         self.keys = self.process()
 
-    def process(self) -> ApiKeys:
-        return ApiKeys(self.store, self.clock)
+    def process(self) -> ApiKeyService:
+        return ApiKeyService(self.store, self.clock)
 
-    async def issue(self, tenant: TenantId = ACME, *scopes: Scope) -> Issued:
+    async def issue(self, tenant: TenantId = ACME, *scopes: Scope) -> IssuedApiKey:
         return await self.keys.issue(tenant, "backend", scopes or (Scope.USERS,))
 
     async def why_not(self, text: str) -> str:
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(CredentialRejectedError) as caught:
             await self.keys.examine(text)
         return caught.value.reason
 
@@ -38,11 +38,11 @@ def world() -> World:
 
 
 async def test_an_issued_key_says_its_tenant_and_scopes(world: World) -> None:
-    issued = await world.issue(ACME, Scope.USERS, Scope.NOTICES)
+    issued = await world.issue(ACME, Scope.USERS, Scope.NOTIFICATIONS)
     text = issued.text.reveal()
     assert re.fullmatch(r"tidings_sk\.acme\.[0-9A-Z]{26}\.[\w-]{43}", text)
     assert await world.keys.verify(text) == Principal(
-        tenant=ACME, scopes=frozenset({Scope.USERS, Scope.NOTICES})
+        tenant=ACME, scopes=frozenset({Scope.USERS, Scope.NOTIFICATIONS})
     )
 
 
@@ -116,8 +116,8 @@ async def test_a_revoked_key_stops_here_at_once_and_elsewhere_within_the_bound(w
     await world.keys.verify(text)
     await world.keys.revoke(issued.key.name)
     assert "revoked" in await world.why_not(text)
-    world.clock.now_s += KEEP.fresh_s
-    with pytest.raises(RefusedError, match="revoked"):
+    world.clock.now_s += CACHE_POLICY.fresh_s
+    with pytest.raises(CredentialRejectedError, match="revoked"):
         await elsewhere.examine(text)
 
 
@@ -131,7 +131,7 @@ async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(worl
 
 
 async def test_rotation_leaves_the_old_one_until_it_is_revoked(world: World) -> None:
-    old = await world.issue(ACME, Scope.NOTICES)
+    old = await world.issue(ACME, Scope.NOTIFICATIONS)
     new = await world.keys.rotate(old.key.name)
     assert (new.key.title, new.key.scopes) == (old.key.title, old.key.scopes)
     assert await world.keys.verify(old.text.reveal()) == await world.keys.verify(new.text.reveal())
@@ -207,7 +207,7 @@ async def test_while_the_table_is_away_known_keys_go_on_for_a_minute(world: Worl
     text = (await world.issue()).text.reveal()
     await world.keys.verify(text)
     world.store.is_down = True
-    world.clock.now_s += KEEP.outage_s - 1
+    world.clock.now_s += CACHE_POLICY.outage_s - 1
     await world.keys.verify(text)
     world.clock.now_s += 1
     with pytest.raises(TidingsError) as caught:

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 from fixtures.memory_accounts import claims_of, mint, pair
-from unit.accounts.world import World
+from unit.accounts.world import AccountsUnitEnv
 
 from tidings.kernel.errors import Code
 from tidings.tenants.model import TokenSettings
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> AccountsUnitEnv:
+    return AccountsUnitEnv()
 
 
-async def test_expiry_with_skew_and_that_it_is_told_from_invalid(world: World) -> None:
+async def test_expiry_with_skew_and_that_it_is_told_from_invalid(world: AccountsUnitEnv) -> None:
     token = world.token()  # good for 600 s, 60 s of skew
     world.clock.now_s += 659
     await world.admits(token)
@@ -28,7 +28,7 @@ async def test_expiry_with_skew_and_that_it_is_told_from_invalid(world: World) -
 @pytest.mark.parametrize(
     "changed", [{"aud": "other"}, {"sub": "a#b"}, {"nbf": 9_999_999_999}, {"tenant": "nobody"}]
 )
-async def test_only_a_token_that_was_good_is_said_to_be_expired(world: World, changed: Any) -> None:
+async def test_only_a_token_that_was_good_is_said_to_be_expired(world: AccountsUnitEnv, changed: Any) -> None:
     token = world.token(**changed)
     world.clock.now_s += 5000
     assert (await world.refuses(token)).code is Code.CREDENTIAL_INVALID
@@ -37,13 +37,15 @@ async def test_only_a_token_that_was_good_is_said_to_be_expired(world: World, ch
 
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
-async def test_a_token_from_the_future_is_good_within_the_skew_only(world: World, name: str) -> None:
+async def test_a_token_from_the_future_is_good_within_the_skew_only(
+    world: AccountsUnitEnv, name: str
+) -> None:
     now = world.clock.now_s
     await world.admits(world.token(**{name: now + 60}))
     assert name in await world.why_not(world.token(**{name: now + 61}))
 
 
-async def test_the_skew_is_the_tenants(world: World) -> None:
+async def test_the_skew_is_the_tenants(world: AccountsUnitEnv) -> None:
     world.tenants.put("acme", TokenSettings(skew_s=0))
     token = world.token(exp=int(world.clock.now_s) + 1)
     world.clock.now_s += 1
@@ -64,12 +66,14 @@ async def test_the_skew_is_the_tenants(world: World) -> None:
         {"nbf": []},
     ],
 )
-async def test_times_are_numbers_of_seconds_and_the_end_is_required(world: World, changed: Any) -> None:
+async def test_times_are_numbers_of_seconds_and_the_end_is_required(
+    world: AccountsUnitEnv, changed: Any
+) -> None:
     assert f"`{next(iter(changed))}`" in await world.why_not(world.token(**changed))
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-async def test_numbers_that_json_does_not_have_are_refused(world: World, number: str) -> None:
+async def test_numbers_that_json_does_not_have_are_refused(world: AccountsUnitEnv, number: str) -> None:
     claims = json.dumps(claims_of(world.clock.now_s, exp=0)).replace('"exp": 0', f'"exp": {number}')
     assert await world.why_not(mint(world.key, claims))
     elsewhere = json.dumps(claims_of(world.clock.now_s))[:-1] + f', "x": {number}}}'
@@ -77,7 +81,7 @@ async def test_numbers_that_json_does_not_have_are_refused(world: World, number:
         assert "not JSON" in await world.why_not(mint(world.key, elsewhere))
 
 
-async def test_a_life_longer_than_allowed_is_refused_with_iat_and_without(world: World) -> None:
+async def test_a_life_longer_than_allowed_is_refused_with_iat_and_without(world: AccountsUnitEnv) -> None:
     now = int(world.clock.now_s)
     await world.admits(world.token(exp=now + 3600))
     assert "lives for" in await world.why_not(world.token(exp=now + 3601))
@@ -88,17 +92,17 @@ async def test_a_life_longer_than_allowed_is_refused_with_iat_and_without(world:
 @pytest.mark.parametrize(
     "audience", [None, "other", [], ["other"], 7, {"tidings": 1}, "Tidings", [["tidings"]]]
 )
-async def test_a_token_for_another_audience_is_refused(world: World, audience: object) -> None:
+async def test_a_token_for_another_audience_is_refused(world: AccountsUnitEnv, audience: object) -> None:
     assert "`aud`" in await world.why_not(world.token(aud=audience))
 
 
-async def test_one_of_the_tenants_audiences_is_enough(world: World) -> None:
+async def test_one_of_the_tenants_audiences_is_enough(world: AccountsUnitEnv) -> None:
     world.tenants.put("acme", TokenSettings(audiences=("chat", "inbox")))
     await world.admits(world.token(aud=["other", "inbox"]))
     assert "`aud`" in await world.why_not(world.token())
 
 
-async def test_issuer_and_typ_are_checked_where_the_tenant_has_set_them(world: World) -> None:
+async def test_issuer_and_typ_are_checked_where_the_tenant_has_set_them(world: AccountsUnitEnv) -> None:
     world.tenants.put("acme", TokenSettings(issuer="https://id.acme.example", typ="at+jwt"))
     good = {"iss": "https://id.acme.example"}
     await world.admits(world.token(header={"typ": "application/AT+JWT"}, **good))
@@ -112,25 +116,27 @@ async def test_issuer_and_typ_are_checked_where_the_tenant_has_set_them(world: W
 
 @pytest.mark.parametrize("name", ["sub", "device"])
 @pytest.mark.parametrize("value", ["", "a#b", "a*", "x" * 65, 7, ["a"], "\ud800", {}])
-async def test_ids_that_can_not_be_part_of_a_key_are_refused(world: World, name: str, value: object) -> None:
+async def test_ids_that_can_not_be_part_of_a_key_are_refused(
+    world: AccountsUnitEnv, name: str, value: object
+) -> None:
     assert f"`{name}`" in await world.why_not(world.token(**{name: value}))
 
 
-async def test_a_user_is_required_a_device_is_not(world: World) -> None:
+async def test_a_user_is_required_a_device_is_not(world: AccountsUnitEnv) -> None:
     assert "`sub`" in await world.why_not(world.token(sub=None))
     assert (await world.admits(world.token())).device is None
 
 
 @pytest.mark.parametrize("tenant", [None, 7, "", "nobody", "acme#x", "_system", "ACME", "\ud800"])
 async def test_a_tenant_that_is_not_there_is_refused_and_its_keys_are_not_looked_for(
-    world: World, tenant: object
+    world: AccountsUnitEnv, tenant: object
 ) -> None:
     assert "tenant" in await world.why_not(world.token(tenant=tenant))
     assert world.registered.lists == 0
 
 
 async def test_all_refusals_but_expiry_read_the_same_and_the_reason_goes_to_the_security_log(
-    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    world: AccountsUnitEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security.MAX_PER_WINDOW", 10**6)
     caplog.set_level(logging.INFO, "tidings.security")

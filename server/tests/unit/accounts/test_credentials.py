@@ -7,12 +7,12 @@ import pytest
 from fixtures.memory_accounts import MemoryApiKeyStore, claims_of, mint, pair
 from joserfc import jwt
 from joserfc.jwk import OctKey
-from unit.accounts.world import World
+from unit.accounts.world import AccountsUnitEnv
 
-from tidings.accounts.api_keys import ApiKeys
-from tidings.accounts.credentials import ACCESS_TYP, ISSUER, Credentials
+from tidings.accounts.api_keys import ApiKeyService
+from tidings.accounts.credentials import ACCESS_TYP, ISSUER, CredentialVerifierChain
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import RefusedError, refusal
+from tidings.accounts.refusals import CredentialRejectedError, to_public_error
 from tidings.accounts.revocations import Revocation
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
@@ -31,13 +31,13 @@ class OwnTokens:
         try:
             claims = jwt.decode(token, OWN_SECRET, algorithms=["HS256"]).claims
         except Exception as error:
-            raise refusal(RefusedError("not ours")) from error
+            raise to_public_error(CredentialRejectedError("not ours")) from error
         return Principal(tenant=TenantId(claims["tenant"]), user=UserId(claims["sub"]))
 
     async def recheck(self, principal: Principal) -> None:
         """Every one is still good."""
 
-    def forget(self, revocation: Revocation) -> None:
+    def evict(self, revocation: Revocation) -> None:
         """Nothing is kept."""
 
     def mint(self, **header: object) -> str:
@@ -54,19 +54,19 @@ class Admitted:
     async def check(self, principal: Principal) -> None:
         self.seen.append(principal.user)
 
-    def forget(self, tenant: TenantId, user: UserId) -> None:
+    def evict(self, tenant: TenantId, user: UserId) -> None:
         """Nothing is kept."""
 
 
 @dataclass
 class Door:
-    world: World = field(default_factory=World)
+    world: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
     own: OwnTokens = field(default_factory=OwnTokens)
     admitted: Admitted = field(default_factory=Admitted)
 
     def __post_init__(self) -> None:
-        self.api_keys = ApiKeys(MemoryApiKeyStore(), self.world.clock)
-        self.credentials = Credentials(self.api_keys, self.own, self.world.users, self.admitted)
+        self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.world.clock)
+        self.credentials = CredentialVerifierChain(self.api_keys, self.own, self.world.users, self.admitted)
 
     async def code(self, bearer: str) -> Code:
         with pytest.raises(TidingsError) as caught:

@@ -9,39 +9,39 @@ from typing import Any
 import pytest
 from fixtures.loops import until
 from fixtures.memory_accounts import pair
-from fixtures.memory_keys import TurnedClock
-from unit.accounts.world import URL, World
+from fixtures.memory_keys import AdjustableClock
+from unit.accounts.world import URL, AccountsUnitEnv
 
 from tidings.accounts.jwks import PUBLISHED, REGISTERED
-from tidings.accounts.key_sets import KeySets
+from tidings.accounts.key_sets import KeySetCache
 from tidings.accounts.public_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
 from tidings.kernel.errors import Code
 from tidings.tenants.model import TokenSettings
 
 
 @pytest.fixture
-def world() -> World:
-    world = World()
+def world() -> AccountsUnitEnv:
+    world = AccountsUnitEnv()
     world.publish(pair("first"))
     return world
 
 
-async def refused_code(world: World, token: str) -> Code:
+async def refused_code(world: AccountsUnitEnv, token: str) -> Code:
     return (await world.refuses(token)).code
 
 
-async def test_a_key_that_is_published_verifies_and_is_fetched_once(world: World) -> None:
+async def test_a_key_that_is_published_verifies_and_is_fetched_once(world: AccountsUnitEnv) -> None:
     world.publish(key := pair("p"))
     await asyncio.gather(*(world.admits(world.token(key, sub=f"u{n}")) for n in range(50)))
     assert world.published.fetched == [URL]
 
 
-async def test_registered_keys_go_on_beside_a_url(world: World) -> None:
+async def test_registered_keys_go_on_beside_a_url(world: AccountsUnitEnv) -> None:
     await world.admits(world.token())
     assert world.published.fetched == []
 
 
-async def test_a_new_key_at_the_url_is_found_by_its_first_token(world: World) -> None:
+async def test_a_new_key_at_the_url_is_found_by_its_first_token(world: AccountsUnitEnv) -> None:
     world.publish(old := pair("old"))
     await world.admits(world.token(old))
     world.publish(old, new := pair("new"))
@@ -50,7 +50,7 @@ async def test_a_new_key_at_the_url_is_found_by_its_first_token(world: World) ->
     assert len(world.published.fetched) == 2
 
 
-async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(world: World) -> None:
+async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(world: AccountsUnitEnv) -> None:
     await world.why_not(world.token(pair("x0")))
     for n in range(100):
         world.clock.now_s += 0.29
@@ -62,7 +62,7 @@ async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(world
     assert len(world.published.fetched) == 2
 
 
-async def test_one_tenants_unknown_kids_do_not_hold_up_another(world: World) -> None:
+async def test_one_tenants_unknown_kids_do_not_hold_up_another(world: AccountsUnitEnv) -> None:
     there = "https://id.globex.example/keys"
     world.tenants.put("globex", TokenSettings(jwks_url=there))
     world.published.put(there, key := pair("g"))
@@ -70,7 +70,7 @@ async def test_one_tenants_unknown_kids_do_not_hold_up_another(world: World) -> 
     await world.admits(world.token(key, tenant="globex"))
 
 
-async def test_who_comes_while_keys_are_fetched_waits_for_them(world: World) -> None:
+async def test_who_comes_while_keys_are_fetched_waits_for_them(world: AccountsUnitEnv) -> None:
     world.publish(key := pair("p"))
     world.published.gate = asyncio.Event()
     waiting = [asyncio.create_task(world.admits(world.token(key, sub=f"u{n}"))) for n in range(3)]
@@ -82,7 +82,7 @@ async def test_who_comes_while_keys_are_fetched_waits_for_them(world: World) -> 
     assert world.published.fetched == [URL]
 
 
-async def test_a_refresh_makes_nobody_wait(world: World) -> None:
+async def test_a_refresh_makes_nobody_wait(world: AccountsUnitEnv) -> None:
     world.publish(key := pair("p"))
     await world.admits(world.token(key))
     world.published.gate = asyncio.Event()
@@ -93,7 +93,7 @@ async def test_a_refresh_makes_nobody_wait(world: World) -> None:
 
 
 async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_nobody_came_meanwhile(
-    world: World,
+    world: AccountsUnitEnv,
 ) -> None:
     world.publish(key := pair("p"))
     await world.admits(world.token(key))
@@ -102,7 +102,9 @@ async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_
     assert "no key 'p'" in await world.why_not(world.token(key))
 
 
-async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hammered(world: World) -> None:
+async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hammered(
+    world: AccountsUnitEnv,
+) -> None:
     world.publish(key := pair("p"))
     await world.admits(world.token(key))
     world.published.documents.clear()
@@ -115,7 +117,7 @@ async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hamme
 
 
 async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_users_fault(
-    world: World,
+    world: AccountsUnitEnv,
 ) -> None:
     world.published.documents.clear()
     key = pair("p")
@@ -127,7 +129,7 @@ async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_use
     await world.admits(world.token(key))
 
 
-async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: World) -> None:
+async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: AccountsUnitEnv) -> None:
     world.publish(old := pair("old"))
     await world.admits(world.token(old))
     world.published.documents.clear()
@@ -137,14 +139,14 @@ async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: Worl
 
 
 async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_same() -> None:
-    clock, gate, loads = TurnedClock(), asyncio.Event(), []
+    clock, gate, loads = AdjustableClock(), asyncio.Event(), []
 
     async def load(source: str) -> Mapping[str, PublicKey]:
         loads.append(source)
         await gate.wait()
         return {"k": read_key(USABLE | {"kid": "k"})}
 
-    sets: KeySets[str] = KeySets(load, clock, replace(PUBLISHED, count=1))
+    sets: KeySetCache[str] = KeySetCache(load, clock, replace(PUBLISHED, count=1))
     waiting = [asyncio.create_task(sets.find(source, "k")) for source in ("a", "b", "a")]
     await until(lambda: len(loads) == 2)
     gate.set()
@@ -152,7 +154,7 @@ async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_sa
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])
-async def test_what_is_no_jwks_does_not_replace_keys_that_are(world: World, body: bytes) -> None:
+async def test_what_is_no_jwks_does_not_replace_keys_that_are(world: AccountsUnitEnv, body: bytes) -> None:
     world.publish(key := pair("p"))
     await world.admits(world.token(key))
     world.published.documents[URL] = body
@@ -160,7 +162,7 @@ async def test_what_is_no_jwks_does_not_replace_keys_that_are(world: World, body
     await world.admits(world.token(key))
 
 
-async def test_another_url_is_another_set_of_keys(world: World) -> None:
+async def test_another_url_is_another_set_of_keys(world: AccountsUnitEnv) -> None:
     world.publish(old := pair("old"))
     await world.admits(world.token(old))
     world.tenants.put("acme", TokenSettings(jwks_url="https://new.example/keys"))
@@ -170,7 +172,7 @@ async def test_another_url_is_another_set_of_keys(world: World) -> None:
 
 
 async def test_a_key_just_registered_is_found_by_its_first_token_and_one_retired_is_seen_in_time(
-    world: World,
+    world: AccountsUnitEnv,
 ) -> None:
     world.tenants.put("acme")
     await world.admits(world.token())
@@ -182,7 +184,7 @@ async def test_a_key_just_registered_is_found_by_its_first_token_and_one_retired
     assert "retired" in await world.why_not(world.token(new))
 
 
-async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(world: World) -> None:
+async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(world: AccountsUnitEnv) -> None:
     world.tenants.put("acme")
     await world.admits(world.token())
     world.registered.is_down = True

@@ -5,20 +5,20 @@ import io
 import logging
 
 import pytest
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.outbox import Errand, Outbox
+from tidings.accounts.outbox import SmsQueue, SmsTask
 from tidings.accounts.records import Phone
 from tidings.accounts.sms_console import ConsoleSms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.secrets import Secret
 
-CLOCK = TurnedClock()
+CLOCK = AdjustableClock()
 
 
-def errand(n: int = 0, life_s: int = 600) -> Errand:
-    return Errand(
+def errand(n: int = 0, life_s: int = 600) -> SmsTask:
+    return SmsTask(
         tenant=TenantId("acme"),
         to=Phone(f"+4915112345{n:03}"),
         one_time_code=Secret("987654"),
@@ -29,10 +29,10 @@ def errand(n: int = 0, life_s: int = 600) -> Errand:
 async def test_a_full_outbox_refuses_and_does_not_wait() -> None:
     gate = asyncio.Event()
 
-    async def wait(_: Errand) -> None:
+    async def wait(_: SmsTask) -> None:
         await gate.wait()
 
-    outbox = Outbox(wait, CLOCK, room=2, workers=1)
+    outbox = SmsQueue(wait, CLOCK, room=2, workers=1)
     for n in range(2):
         outbox.put(errand(n))
     with pytest.raises(TidingsError) as caught:
@@ -45,12 +45,12 @@ async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
 ) -> None:
     sent = []
 
-    async def deliver(each: Errand) -> None:
+    async def deliver(each: SmsTask) -> None:
         if each.to.endswith("000"):
             raise OSError("no network")
         sent.append(each.to)
 
-    outbox = Outbox(deliver, CLOCK, workers=1)
+    outbox = SmsQueue(deliver, CLOCK, workers=1)
     running = asyncio.create_task(outbox.run())
     with caplog.at_level(logging.WARNING):
         for n in range(3):
@@ -66,10 +66,10 @@ async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
 async def test_a_code_that_is_over_is_not_sent() -> None:
     sent = []
 
-    async def deliver(each: Errand) -> None:
+    async def deliver(each: SmsTask) -> None:
         sent.append(each)
 
-    outbox = Outbox(deliver, CLOCK)
+    outbox = SmsQueue(deliver, CLOCK)
     running = asyncio.create_task(outbox.run())
     outbox.put(errand(life_s=0))
     await outbox.join()

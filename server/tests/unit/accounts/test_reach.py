@@ -1,13 +1,13 @@
 import pytest
 
-from tidings.accounts.reach import Reach, may_connect, url_fault
+from tidings.accounts.reach import NetworkPolicy, check_url, may_connect
 
-PUBLIC, PRIVATE, LOCAL = Reach.PUBLIC, Reach.PRIVATE, Reach.LOCAL
+PUBLIC, PRIVATE, LOCAL = NetworkPolicy.PUBLIC, NetworkPolicy.PRIVATE, NetworkPolicy.LOCAL
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
 def test_public_addresses_are_always_reached(address: str) -> None:
-    assert all(may_connect(address, reach) for reach in Reach)
+    assert all(may_connect(address, reach) for reach in NetworkPolicy)
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_this_machine_is_reached_for_development_only(address: str) -> None:
     ],
 )
 def test_some_addresses_are_never_reached(address: str) -> None:
-    assert not any(may_connect(address, reach) for reach in Reach)
+    assert not any(may_connect(address, reach) for reach in NetworkPolicy)
 
 
 @pytest.mark.parametrize("url", ["https://id.example/keys", "https://id.example:8443/a/b?c=d"])
 def test_https_is_always_right(url: str) -> None:
-    assert {url_fault(url, reach) for reach in Reach} == {None}
+    assert {check_url(url, reach) for reach in NetworkPolicy} == {None}
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8000/keys", "http://localhost/keys", "http://[::1]:1/keys"]
 )
 def test_plain_http_is_for_this_machine_in_development_only(url: str) -> None:
-    assert [url_fault(url, reach) is None for reach in (PUBLIC, PRIVATE, LOCAL)] == [False, False, True]
+    assert [check_url(url, reach) is None for reach in (PUBLIC, PRIVATE, LOCAL)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_plain_http_is_for_this_machine_in_development_only(url: str) -> None:
     ],
 )
 def test_other_urls_are_refused(url: str) -> None:
-    assert all(url_fault(url, reach) for reach in Reach)
+    assert all(check_url(url, reach) for reach in NetworkPolicy)

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device, Session
 from tidings.accounts.refresh import (
-    MAX_TOKEN_CHARS,
+    MAX_REFRESH_TOKEN_CHARS,
     Mac,
-    Presented,
+    PresentedToken,
     TokenUse,
     check_retry_key,
-    following,
-    hash_of,
-    is_ours,
-    judge,
-    parse,
-    spell,
+    classify_use,
+    format_token,
+    has_valid_mac,
+    next_token,
+    parse_token,
+    token_hash,
 )
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
@@ -37,8 +37,8 @@ def mac_with(key: bytes) -> Mac:
 MAC = mac_with(b"acme's key")
 
 
-def presented(secret: bytes) -> Presented:
-    found = parse(spell(ACME, SESSION, secret, MAC))
+def presented(secret: bytes) -> PresentedToken:
+    found = parse_token(format_token(ACME, SESSION, secret, MAC))
     assert found is not None
     return found
 
@@ -49,7 +49,7 @@ def row(**changes: object) -> Session:
         session=SESSION,
         user=UserId("anna"),
         device=Device(id=DeviceId("d")),
-        token_hash=hash_of(b"now" * 8),
+        token_hash=token_hash(b"now" * 8),
         epoch=0,
         created_at_ms=0,
         refreshed_at_ms=0,
@@ -60,22 +60,22 @@ def row(**changes: object) -> Session:
 
 def test_a_token_is_read_as_it_was_spelled() -> None:
     secret = os.urandom(32)
-    found = parse(spell(ACME, SESSION, secret, MAC))
+    found = parse_token(format_token(ACME, SESSION, secret, MAC))
     assert found is not None
     assert (found.tenant, found.session, found.secret) == (ACME, SESSION, secret)
-    assert is_ours(found, MAC)
+    assert has_valid_mac(found, MAC)
 
 
 def test_a_tenants_name_may_hold_dots() -> None:
-    found = parse(spell(TenantId("acme.eu"), SESSION, b"s" * 32, MAC))
+    found = parse_token(format_token(TenantId("acme.eu"), SESSION, b"s" * 32, MAC))
     assert found is not None
     assert found.tenant == "acme.eu"
 
 
 def test_the_longest_token_is_read() -> None:
-    longest = spell(TenantId("t" * 32), SessionId(new_ulid()), b"s" * 32, MAC)
-    assert len(longest) <= MAX_TOKEN_CHARS
-    assert parse(longest)
+    longest = format_token(TenantId("t" * 32), SessionId(new_ulid()), b"s" * 32, MAC)
+    assert len(longest) <= MAX_REFRESH_TOKEN_CHARS
+    assert parse_token(longest)
 
 
 @pytest.mark.parametrize(
@@ -95,27 +95,27 @@ def test_the_longest_token_is_read() -> None:
 )
 def test_what_is_not_spelled_so_is_none(spoil: object) -> None:
     assert callable(spoil)
-    assert parse(spoil(spell(ACME, SESSION, b"s" * 32, MAC))) is None
+    assert parse_token(spoil(format_token(ACME, SESSION, b"s" * 32, MAC))) is None
 
 
 def test_a_tag_is_of_its_tenant_session_secret_and_key() -> None:
     good = presented(b"s" * 32)
-    assert is_ours(good, MAC)
-    assert not is_ours(good, mac_with(b"another tenant's key"))
-    assert not is_ours(good._replace(tenant=TenantId("acme2")), MAC)
-    assert not is_ours(good._replace(session=SessionId(new_ulid())), MAC)
-    assert not is_ours(good._replace(secret=b"t" * 32), MAC)
-    assert not is_ours(good._replace(tag=b""), MAC)
+    assert has_valid_mac(good, MAC)
+    assert not has_valid_mac(good, mac_with(b"another tenant's key"))
+    assert not has_valid_mac(good._replace(tenant=TenantId("acme2")), MAC)
+    assert not has_valid_mac(good._replace(session=SessionId(new_ulid())), MAC)
+    assert not has_valid_mac(good._replace(secret=b"t" * 32), MAC)
+    assert not has_valid_mac(good._replace(tag=b""), MAC)
 
 
 def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -> None:
-    one = following(presented(b"s" * 32), KEY, MAC)
-    assert one == following(presented(b"s" * 32), KEY, MAC)
+    one = next_token(presented(b"s" * 32), KEY, MAC)
+    assert one == next_token(presented(b"s" * 32), KEY, MAC)
     others = {
-        following(presented(b"t" * 32), KEY, MAC),
-        following(presented(b"s" * 32), OTHER_KEY, MAC),
-        following(presented(b"s" * 32), KEY, mac_with(b"another")),
-        following(presented(b"s" * 32)._replace(session=SessionId(new_ulid())), KEY, MAC),
+        next_token(presented(b"t" * 32), KEY, MAC),
+        next_token(presented(b"s" * 32), OTHER_KEY, MAC),
+        next_token(presented(b"s" * 32), KEY, mac_with(b"another")),
+        next_token(presented(b"s" * 32)._replace(session=SessionId(new_ulid())), KEY, MAC),
     }
     assert len(one) == 32
     assert len(others | {one}) == 5
@@ -123,17 +123,17 @@ def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -
 
 def test_judging() -> None:
     now, before, older = (presented(each * 32) for each in (b"n", b"b", b"o"))
-    rotated = row(token_hash=now.hash, previous_hash=before.hash, rotation_key_hash=hash_of(KEY.encode()))
-    assert judge(rotated, now, None) is TokenUse.CURRENT
-    assert judge(rotated, now, OTHER_KEY) is TokenUse.CURRENT
-    assert judge(rotated, before, KEY) is TokenUse.RETRY
-    assert judge(rotated, before, OTHER_KEY) is TokenUse.OTHER
-    assert judge(rotated, before, None) is TokenUse.OTHER
-    assert judge(rotated, older, KEY) is TokenUse.OTHER
+    rotated = row(token_hash=now.hash, previous_hash=before.hash, rotation_key_hash=token_hash(KEY.encode()))
+    assert classify_use(rotated, now, None) is TokenUse.CURRENT
+    assert classify_use(rotated, now, OTHER_KEY) is TokenUse.CURRENT
+    assert classify_use(rotated, before, KEY) is TokenUse.RETRY
+    assert classify_use(rotated, before, OTHER_KEY) is TokenUse.OTHER
+    assert classify_use(rotated, before, None) is TokenUse.OTHER
+    assert classify_use(rotated, older, KEY) is TokenUse.OTHER
     without_key = replace(rotated, rotation_key_hash=None)
-    assert judge(without_key, before, KEY) is TokenUse.OTHER
-    assert judge(without_key, before, None) is TokenUse.OTHER
-    assert judge(row(token_hash=now.hash), before, KEY) is TokenUse.OTHER
+    assert classify_use(without_key, before, KEY) is TokenUse.OTHER
+    assert classify_use(without_key, before, None) is TokenUse.OTHER
+    assert classify_use(row(token_hash=now.hash), before, KEY) is TokenUse.OTHER
 
 
 @pytest.mark.parametrize("key", ["", "short", "k" * 15, "k" * 65, "k" * 15 + " ", "ä" * 16])

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.revocations import AGAIN_MS, EVERY_S, WINDOW_MS, Revocation, RevocationWatch
+from tidings.accounts.revocations import POLL_S, REPEAT_AFTER_MS, WINDOW_MS, Revocation, RevocationWatch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -25,7 +25,7 @@ class MemoryLog:
 
 @dataclass
 class World:
-    clock: TurnedClock = field(default_factory=TurnedClock)
+    clock: AdjustableClock = field(default_factory=AdjustableClock)
     log: MemoryLog = field(default_factory=MemoryLog)
     heard: list[str] = field(default_factory=list)
 
@@ -43,25 +43,25 @@ class World:
     async def run(self, for_s: float) -> list[str]:
         """What was heard in this time."""
         before = len(self.heard)
-        for _ in range(round(for_s / EVERY_S)):
-            self.clock.now_s += EVERY_S
-            await self.watch.look()
+        for _ in range(round(for_s / POLL_S)):
+            self.clock.now_s += POLL_S
+            await self.watch.poll()
         return self.heard[before:]
 
 
 async def test_each_is_handled_at_once_and_once_more() -> None:
     world = World()
     world.write("anna")
-    assert await world.run(EVERY_S) == ["anna"]
-    assert await world.run(AGAIN_MS / 1000 + EVERY_S) == ["anna"]
+    assert await world.run(POLL_S) == ["anna"]
+    assert await world.run(REPEAT_AFTER_MS / 1000 + POLL_S) == ["anna"]
     assert await world.run(3 * WINDOW_MS / 1000) == []
 
 
 async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
     world = World()
     world.write("anna", in_ms=2 * WINDOW_MS)
-    assert await world.run(2 * WINDOW_MS / 1000 - EVERY_S) == []
-    assert await world.run(2 * EVERY_S) == ["anna"]
+    assert await world.run(2 * WINDOW_MS / 1000 - POLL_S) == []
+    assert await world.run(2 * POLL_S) == ["anna"]
     assert await world.run(60) == ["anna"]
 
 
@@ -71,4 +71,4 @@ async def test_what_was_written_while_the_table_was_away_is_read_later() -> None
     world.log.is_down = True
     assert await world.run(60) == []
     world.log.is_down = False
-    assert await world.run(EVERY_S) == ["anna"]
+    assert await world.run(POLL_S) == ["anna"]

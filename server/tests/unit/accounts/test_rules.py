@@ -12,7 +12,7 @@ from tidings.kernel.ids import TenantId
 
 @pytest.mark.parametrize("number", ["+4915112345678", "+15555550100", "+2903333", "+123456789012345"])
 def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
-    assert rules.phone_of(number) == number
+    assert rules.parse_phone(number) == number
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
 )
 def test_what_is_not_e164_is_refused(number: str) -> None:
     with pytest.raises(TidingsError) as caught:
-        rules.phone_of(number)
+        rules.parse_phone(number)
     assert caught.value.code is Code.REQUEST_INVALID
     assert number not in caught.value.message or not number
 
@@ -76,12 +76,12 @@ _PARTS = st.tuples(
 def test_different_codes_are_never_hashed_from_the_same_bytes(
     one: tuple[TenantId, ChallengeId, Phone, str], other: tuple[TenantId, ChallengeId, Phone, str]
 ) -> None:
-    assert (rules.code_said(*one) == rules.code_said(*other)) == (one == other)
+    assert (rules.code_hash_input(*one) == rules.code_hash_input(*other)) == (one == other)
 
 
 def test_what_a_code_is_hashed_from_can_be_no_message() -> None:
     """Messages start with their tenant, and no tenant starts with `_`."""
-    said = rules.code_said(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
+    said = rules.code_hash_input(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
     assert said.startswith(b"_")
 
 

@@ -6,8 +6,8 @@ from base64 import urlsafe_b64encode
 import pytest
 
 from tidings.accounts import token_form
-from tidings.accounts.refusals import RefusedError
-from tidings.accounts.token_form import read_header
+from tidings.accounts.refusals import CredentialRejectedError
+from tidings.accounts.token_form import read_jwt_header
 
 
 def segment(**header: object) -> str:
@@ -16,19 +16,19 @@ def segment(**header: object) -> str:
 
 def test_tokens_of_one_key_have_their_header_read_once() -> None:
     one = segment(alg="EdDSA", kid="01JCQ", typ="JWT")
-    assert read_header(one) is read_header(one)
-    assert dict(read_header(one)) == {"alg": "EdDSA", "kid": "01JCQ", "typ": "JWT"}
-    assert not hasattr(read_header(one), "__setitem__"), "the next reader gets the same"
+    assert read_jwt_header(one) is read_jwt_header(one)
+    assert dict(read_jwt_header(one)) == {"alg": "EdDSA", "kid": "01JCQ", "typ": "JWT"}
+    assert not hasattr(read_jwt_header(one), "__setitem__"), "the next reader gets the same"
 
 
 def test_a_long_header_is_read_and_not_kept() -> None:
     kept = token_form._kept_header.cache_info().currsize
-    assert read_header(segment(kid="x" * 4_000))["kid"] == "x" * 4_000
+    assert read_jwt_header(segment(kid="x" * 4_000))["kid"] == "x" * 4_000
     assert token_form._kept_header.cache_info().currsize == kept
 
 
 def test_a_header_that_was_refused_is_refused_again() -> None:
     twice = urlsafe_b64encode(b'{"alg":"none","alg":"EdDSA"}').decode().rstrip("=")
     for _ in range(2):
-        with pytest.raises(RefusedError):
-            read_header(twice)
+        with pytest.raises(CredentialRejectedError):
+            read_jwt_header(twice)

@@ -10,9 +10,9 @@ from msgspec import Meta
 from pydantic import TypeAdapter, ValidationError
 
 from tidings.accounts.claims import read_claims
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 from tidings.accounts.rules import check_device_id, check_user_id
-from tidings.api.app import described
+from tidings.api.app import app_for_schema
 from tidings.api.schemas.ids import USER_ID, UserInPath
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import USER_ID as PATTERN
@@ -57,8 +57,8 @@ def _sub(name: str) -> Any:
 @example("a*")
 def test_every_entry_point_takes_the_same_ids(text: str) -> None:
     taken = {
-        "sub": _is(_sub("sub"), text, RefusedError),
-        "device": _is(_sub("device"), text, RefusedError),
+        "sub": _is(_sub("sub"), text, CredentialRejectedError),
+        "device": _is(_sub("device"), text, CredentialRejectedError),
         "field": _is(USER_ID.validate_python, text, ValidationError),
         "path": _is(_IN_PATH.validate_python, text, ValidationError),
         "frame": _is(lambda t: msgspec.convert(t, fields.UserName), text, msgspec.ValidationError),
@@ -73,14 +73,14 @@ def test_every_entry_point_takes_the_same_ids(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["Max Müller", "max/../anna", "a\nb", "a\0b", "..", "."])
 def test_ids_that_no_path_can_carry_are_not_admitted(text: str) -> None:
-    with pytest.raises(RefusedError):
+    with pytest.raises(CredentialRejectedError):
         _sub("sub")(text)
 
 
 def test_every_route_that_names_a_user_has_the_one_pattern() -> None:
     named = [
         parameter["schema"]
-        for methods in described().openapi()["paths"].values()
+        for methods in app_for_schema().openapi()["paths"].values()
         for operation in methods.values()
         for parameter in operation.get("parameters", ())
         if parameter["in"] == "path" and parameter["name"] == "user"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fixtures.memory_accounts import claims_of, mint, pair
-from unit.accounts.world import URL, World
+from unit.accounts.world import URL, AccountsUnitEnv
 
 from tidings.accounts.public_keys import PublicKey
 from tidings.accounts.signatures import check_signature
@@ -21,8 +21,8 @@ from tidings.tenants.model import TokenSettings
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> AccountsUnitEnv:
+    return AccountsUnitEnv()
 
 
 def b64(data: bytes) -> str:
@@ -30,7 +30,7 @@ def b64(data: bytes) -> str:
 
 
 @pytest.mark.parametrize(("kind", "alg"), [("Ed25519", "EdDSA"), ("Ed25519", "Ed25519"), ("P-256", "ES256")])
-async def test_a_good_token_gives_tenant_user_and_device(world: World, kind: Any, alg: str) -> None:
+async def test_a_good_token_gives_tenant_user_and_device(world: AccountsUnitEnv, kind: Any, alg: str) -> None:
     key = pair("k2", kind)
     world.registered.register("acme", key)
     token = world.token(key, {"alg": alg}, device="phone-1")
@@ -45,7 +45,7 @@ async def test_a_good_token_gives_tenant_user_and_device(world: World, kind: Any
     assert principal.session is None
 
 
-async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(world: World) -> None:
+async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(world: AccountsUnitEnv) -> None:
     assert world.key["kid"] == world.others_key["kid"]
     await world.admits(world.token())
     await world.admits(world.token(world.others_key, tenant="globex"))
@@ -53,14 +53,16 @@ async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(world: World
     assert "signature" in await world.why_not(world.token(tenant="globex"))
 
 
-async def test_a_token_that_names_another_tenant_is_not_believed_with_ones_own_key(world: World) -> None:
+async def test_a_token_that_names_another_tenant_is_not_believed_with_ones_own_key(
+    world: AccountsUnitEnv,
+) -> None:
     own = pair("only-acme")
     world.registered.register("acme", own)
     await world.admits(world.token(own))
     assert "globex has no key" in await world.why_not(world.token(own, tenant="globex"))
 
 
-async def test_the_same_kid_at_two_tenants_urls_is_two_keys(world: World) -> None:
+async def test_the_same_kid_at_two_tenants_urls_is_two_keys(world: AccountsUnitEnv) -> None:
     mine, theirs = pair("shared"), pair("shared")
     world.publish(mine)
     world.tenants.put("globex", TokenSettings(jwks_url="https://id.globex.example/keys"))
@@ -72,7 +74,7 @@ async def test_the_same_kid_at_two_tenants_urls_is_two_keys(world: World) -> Non
 
 
 @pytest.mark.parametrize("name", ["jku", "x5u"])
-async def test_a_url_in_the_header_is_refused_and_never_fetched(world: World, name: str) -> None:
+async def test_a_url_in_the_header_is_refused_and_never_fetched(world: AccountsUnitEnv, name: str) -> None:
     evil = pair("evil")
     world.publish()
     world.published.put("https://evil.example/keys", evil)
@@ -81,7 +83,7 @@ async def test_a_url_in_the_header_is_refused_and_never_fetched(world: World, na
     assert "https://evil.example/keys" not in world.published.fetched
 
 
-async def test_a_url_in_the_claims_is_never_fetched(world: World) -> None:
+async def test_a_url_in_the_claims_is_never_fetched(world: AccountsUnitEnv) -> None:
     evil = pair("evil")
     world.publish()
     world.published.put("https://evil.example/keys", evil)
@@ -91,7 +93,7 @@ async def test_a_url_in_the_claims_is_never_fetched(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["jwk", "x5c"])
-async def test_a_key_in_the_header_is_refused(world: World, name: str) -> None:
+async def test_a_key_in_the_header_is_refused(world: AccountsUnitEnv, name: str) -> None:
     evil = pair("k1")
     public = {part: evil[part] for part in ("kty", "crv", "x")}
     token = world.token(evil, {name: public if name == "jwk" else ["MII"]})
@@ -99,7 +101,7 @@ async def test_a_key_in_the_header_is_refused(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("alg", ["HS256", "HS512"])
-async def test_a_public_key_is_not_taken_for_a_secret(world: World, alg: str) -> None:
+async def test_a_public_key_is_not_taken_for_a_secret(world: AccountsUnitEnv, alg: str) -> None:
     """The confusion: the verifier takes `alg` from the token, and its public key for the secret of an HMAC."""
     digest = {"HS256": hashlib.sha256, "HS512": hashlib.sha512}[alg]
     x = base64.urlsafe_b64decode(world.key["x"] + "==")
@@ -112,7 +114,7 @@ async def test_a_public_key_is_not_taken_for_a_secret(world: World, alg: str) ->
 
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", None, 7, ["EdDSA"], "RS256", "ES384", "HS256"])
-async def test_an_algorithm_that_is_not_ours_is_refused(world: World, alg: object) -> None:
+async def test_an_algorithm_that_is_not_ours_is_refused(world: AccountsUnitEnv, alg: object) -> None:
     header = b64(json.dumps({"alg": alg, "kid": "k1"}).encode())
     claims = b64(json.dumps(claims_of(world.clock.now_s)).encode())
     for signature in ("", b64(b"x" * 64)):
@@ -120,7 +122,7 @@ async def test_an_algorithm_that_is_not_ours_is_refused(world: World, alg: objec
     assert world.registered.lists == 0, "its key was looked for"
 
 
-async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(world: World) -> None:
+async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(world: AccountsUnitEnv) -> None:
     world.registered.register("acme", curved := pair("p256", "P-256"))
     token = world.token(curved)
     _, claims, signature = token.split(".")
@@ -130,15 +132,15 @@ async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(world: World) -
 
 
 @pytest.mark.parametrize("crit", [["b64"], ["exp"], ["whatever"], [], "b64"])
-async def test_what_must_be_understood_and_is_not_is_refused(world: World, crit: object) -> None:
+async def test_what_must_be_understood_and_is_not_is_refused(world: AccountsUnitEnv, crit: object) -> None:
     assert "crit" in await world.why_not(world.token(header={"crit": crit, "whatever": 1}))
 
 
-async def test_a_header_that_says_more_than_we_know_is_fine(world: World) -> None:
+async def test_a_header_that_says_more_than_we_know_is_fine(world: AccountsUnitEnv) -> None:
     await world.admits(world.token(header={"cty": "x", "x-own": "y", "typ": None}))
 
 
-async def test_a_changed_token_is_refused(world: World) -> None:
+async def test_a_changed_token_is_refused(world: AccountsUnitEnv) -> None:
     header, claims, signature = world.token().split(".")
     other = world.token(sub="bert").split(".")[1]
     assert "signature" in await world.why_not(f"{header}.{other}.{signature}")
@@ -147,7 +149,7 @@ async def test_a_changed_token_is_refused(world: World) -> None:
     assert "signature" in await world.why_not(f"{header}.{claims}.{flipped}")
 
 
-async def test_a_retired_key_is_refused_from_its_moment_on(world: World) -> None:
+async def test_a_retired_key_is_refused_from_its_moment_on(world: AccountsUnitEnv) -> None:
     end_ms = world.clock.now_ms() + 10_000
     world.registered.register("acme", world.key, not_after_ms=end_ms)
     token = world.token()
@@ -157,14 +159,14 @@ async def test_a_retired_key_is_refused_from_its_moment_on(world: World) -> None
     assert "retired" in await world.why_not(token)
 
 
-async def test_a_key_retired_in_the_table_does_not_come_back_by_the_url(world: World) -> None:
+async def test_a_key_retired_in_the_table_does_not_come_back_by_the_url(world: AccountsUnitEnv) -> None:
     world.registered.register("acme", world.key, not_after_ms=1)
     world.publish(world.key)
     assert "retired" in await world.why_not(world.token())
 
 
 async def test_a_token_of_absurd_size_is_refused_before_it_is_looked_at(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: AccountsUnitEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def must_not(*_: object, **__: object) -> None:
         raise AssertionError("it was parsed")
@@ -175,13 +177,13 @@ async def test_a_token_of_absurd_size_is_refused_before_it_is_looked_at(
     assert "longer than" in await world.why_not("x" * 10_000_000)
 
 
-async def test_a_token_up_to_the_bound_is_taken(world: World) -> None:
+async def test_a_token_up_to_the_bound_is_taken(world: AccountsUnitEnv) -> None:
     token = world.token(padding="x" * (MAX_TOKEN_BYTES * 3 // 4 - 400))
     assert MAX_TOKEN_BYTES * 0.95 < len(token) <= MAX_TOKEN_BYTES
     await world.admits(token)
 
 
-async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(world: World) -> None:
+async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(world: AccountsUnitEnv) -> None:
     good = json.dumps(claims_of(world.clock.now_s))
     for claims in (
         good[:-1] + ', "sub": "bert"}',
@@ -217,24 +219,26 @@ async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(wo
         b64(b"null") + ".e30.e30",
     ],
 )
-async def test_what_is_no_token_is_refused_in_order(world: World, token: str) -> None:
+async def test_what_is_no_token_is_refused_in_order(world: AccountsUnitEnv, token: str) -> None:
     assert await world.why_not(token)
     assert (await world.refuses(token)).code is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize("kid", [None, "", 7, "x" * 129, ["k1"]])
-async def test_a_key_must_be_named(world: World, kid: object) -> None:
+async def test_a_key_must_be_named(world: AccountsUnitEnv, kid: object) -> None:
     assert "kid" in await world.why_not(world.token(header={"kid": kid}))
 
 
-async def test_while_the_table_is_away_a_token_is_neither_good_nor_bad(world: World) -> None:
+async def test_while_the_table_is_away_a_token_is_neither_good_nor_bad(world: AccountsUnitEnv) -> None:
     world.registered.is_down = True
     error = await world.refuses(world.token())
     assert error.code is Code.KEYS_UNAVAILABLE
     assert error.retryable
 
 
-async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_it_lives(world: World) -> None:
+async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_it_lives(
+    world: AccountsUnitEnv,
+) -> None:
     world.users = world.process(kept_s=10)
     token = world.token(exp=int(world.clock.now_s) + 5)
     first = await world.admits(token)
@@ -244,7 +248,7 @@ async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_i
     assert await world.admits(token) is not first, "past its end it is judged anew, skew and all"
 
 
-async def test_a_verified_token_is_looked_at_again_after_its_moment(world: World) -> None:
+async def test_a_verified_token_is_looked_at_again_after_its_moment(world: AccountsUnitEnv) -> None:
     world.users = world.process(kept_s=10)
     token = world.token()
     await world.admits(token)
@@ -253,7 +257,7 @@ async def test_a_verified_token_is_looked_at_again_after_its_moment(world: World
     assert (await world.refuses(token)).code is Code.CREDENTIAL_INVALID
 
 
-async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(world: World) -> None:
+async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(world: AccountsUnitEnv) -> None:
     world.users = world.process(kept_s=10)
     await asyncio.gather(*(world.admits(world.token(sub=f"u{n}")) for n in range(20)))
     assert len(world.users._verified) == 3
@@ -273,7 +277,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_keys_were_read_anew(
-    world: World, checked: list[str]
+    world: AccountsUnitEnv, checked: list[str]
 ) -> None:
     token = world.token(exp=int(world.clock.now_s) + 3000)
     for _ in range(3):
@@ -282,7 +286,7 @@ async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_
     assert checked == [token]
 
 
-async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(world: World) -> None:
+async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(world: AccountsUnitEnv) -> None:
     token = world.token(exp=int(world.clock.now_s) + 3000)
     await world.admits(token)
     world.registered.register("acme", pair("k1"))
@@ -290,7 +294,9 @@ async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(wo
     assert "its signature is not that of key" in await world.why_not(token)
 
 
-async def test_a_forged_token_is_looked_at_each_time_it_comes(world: World, checked: list[str]) -> None:
+async def test_a_forged_token_is_looked_at_each_time_it_comes(
+    world: AccountsUnitEnv, checked: list[str]
+) -> None:
     forged = world.token(world.others_key)
     for _ in range(2):
         assert "its signature is not that of key" in await world.why_not(forged)
@@ -298,9 +304,9 @@ async def test_a_forged_token_is_looked_at_each_time_it_comes(world: World, chec
 
 
 async def test_the_number_of_good_signatures_that_are_remembered_is_bounded(
-    world: World, checked: list[str]
+    world: AccountsUnitEnv, checked: list[str]
 ) -> None:
-    policy = TokenPolicy(max_lifetime_s=3600, kept_s=0.0, signed_count=2)
+    policy = TokenPolicy(max_lifetime_s=3600, cache_s=0.0, signed_count=2)
     users = world.process(policy=policy)
     tokens = [world.token(sub=f"user{n}") for n in range(3)]
     for token in (*tokens, tokens[2], tokens[0]):

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from fixtures.memory_accounts import Jwk, MemorySigningKeyStore, Published, claims_of, mint, pair
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_accounts import Jwk, MemorySigningKeyStore, PublishedKeys, claims_of, mint, pair
+from fixtures.memory_keys import AdjustableClock
 from fixtures.memory_tenants import MemoryTenantStore
 
 from tidings.accounts.jwks import VerificationKeys
 from tidings.accounts.model import Principal
-from tidings.accounts.refusals import RefusedError
-from tidings.accounts.user_tokens import TokenPolicy, UserTokens
+from tidings.accounts.refusals import CredentialRejectedError
+from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
 from tidings.kernel.errors import TidingsError
 from tidings.tenants.model import TokenSettings
 from tidings.tenants.settings import TenantReader
@@ -20,11 +20,11 @@ URL = "https://id.acme.example/keys"
 
 
 @dataclass
-class World:
-    clock: TurnedClock = field(default_factory=TurnedClock)
+class AccountsUnitEnv:
+    clock: AdjustableClock = field(default_factory=AdjustableClock)
     tenants: MemoryTenantStore = field(default_factory=MemoryTenantStore)
     registered: MemorySigningKeyStore = field(default_factory=MemorySigningKeyStore)
-    published: Published = field(default_factory=Published)
+    published: PublishedKeys = field(default_factory=PublishedKeys)
     key: Jwk = field(default_factory=lambda: pair("k1"))
     others_key: Jwk = field(default_factory=lambda: pair("k1"))
 
@@ -35,10 +35,10 @@ class World:
         self.registered.register("globex", self.others_key)
         self.users = self.process()
 
-    def process(self, *, kept_s: float = 0.0, policy: TokenPolicy | None = None) -> UserTokens:
+    def process(self, *, kept_s: float = 0.0, policy: TokenPolicy | None = None) -> UserTokenVerifier:
         keys = VerificationKeys(self.registered, self.published, self.clock)
-        policy = policy or TokenPolicy(max_lifetime_s=3600, kept_s=kept_s, kept_count=3)
-        return UserTokens(TenantReader(self.tenants, self.clock), keys, self.clock, policy)
+        policy = policy or TokenPolicy(max_lifetime_s=3600, cache_s=kept_s, max_cached=3)
+        return UserTokenVerifier(TenantReader(self.tenants, self.clock), keys, self.clock, policy)
 
     def publish(self, *privates: Jwk) -> None:
         """acme sets a URL, and has these keys there."""
@@ -52,7 +52,7 @@ class World:
         return await self.users.verify(token)
 
     async def why_not(self, token: str) -> str:
-        with pytest.raises(RefusedError) as caught:
+        with pytest.raises(CredentialRejectedError) as caught:
             await self.users.examine(token)
         return caught.value.reason
 

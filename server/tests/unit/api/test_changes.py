@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tidings.api.app import described
-from tidings.api.changes import breaking
+from tidings.api.app import app_for_schema
+from tidings.api.changes import find_breaking_api_changes
 
-DOCUMENT: dict[str, Any] = described().openapi()
+DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 
 
 class Parts(NamedTuple):
@@ -20,7 +20,7 @@ class Parts(NamedTuple):
 def changed(change: Callable[[Parts], object]) -> list[str]:
     new = deepcopy(DOCUMENT)
     change(Parts(new["paths"], new["components"]["schemas"]))
-    return breaking(DOCUMENT, new)
+    return find_breaking_api_changes(DOCUMENT, new)
 
 
 def test_the_same_document_breaks_nobody() -> None:
@@ -39,17 +39,23 @@ def test_the_same_document_breaks_nobody() -> None:
             lambda d: d.paths["/v1/chats/{chat}/messages"]["post"]["responses"].pop("200"),
             "does not answer 200",
         ),
-        (lambda d: d.schemas["NewMessage"]["properties"].pop("data"), "body.data is gone"),
-        (lambda d: d.schemas["NewMessage"].update(required=["text"]), "body.text is required now"),
+        (lambda d: d.schemas["SendMessageBody"]["properties"].pop("data"), "body.data is gone"),
+        (lambda d: d.schemas["SendMessageBody"].update(required=["text"]), "body.text is required now"),
         (
-            lambda d: d.schemas["NewMessage"]["properties"]["text"].update(maxLength=10),
+            lambda d: d.schemas["SendMessageBody"]["properties"]["text"].update(maxLength=10),
             "maxLength is tighter",
         ),
-        (lambda d: d.schemas["NewMessage"]["properties"]["text"].update(type="integer"), "is integer now"),
-        (lambda d: d.schemas["NewRole"]["properties"]["role"]["enum"].remove("admin"), "can't be admin"),
-        (lambda d: d.schemas["EntryShown"]["properties"].pop("kind"), "kind is gone"),
-        (lambda d: d.schemas["EntryShown"]["required"].remove("kind"), "kind may be missing now"),
-        (lambda d: d.schemas["EntryShown"]["properties"]["kind"]["enum"].remove("edit"), "can't be edit"),
+        (
+            lambda d: d.schemas["SendMessageBody"]["properties"]["text"].update(type="integer"),
+            "is integer now",
+        ),
+        (
+            lambda d: d.schemas["ChangeRoleBody"]["properties"]["role"]["enum"].remove("admin"),
+            "can't be admin",
+        ),
+        (lambda d: d.schemas["EntryResponse"]["properties"].pop("kind"), "kind is gone"),
+        (lambda d: d.schemas["EntryResponse"]["required"].remove("kind"), "kind may be missing now"),
+        (lambda d: d.schemas["EntryResponse"]["properties"]["kind"]["enum"].remove("edit"), "can't be edit"),
     ],
 )
 def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: str) -> None:
@@ -60,11 +66,11 @@ def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: s
     "change",
     [
         lambda d: d.paths.update({"/v1/new": d.paths["/v1/blocks"]}),
-        lambda d: d.schemas["NewMessage"]["properties"].update(more={"type": "string"}),
-        lambda d: d.schemas["EntryShown"]["properties"].update(more={"type": "string"}),
-        lambda d: d.schemas["EntryShown"]["required"].append("text"),
-        lambda d: d.schemas["NewMessage"]["properties"]["text"].update(maxLength=10_000),
-        lambda d: d.schemas["NewRole"]["properties"]["role"]["enum"].append("guest"),
+        lambda d: d.schemas["SendMessageBody"]["properties"].update(more={"type": "string"}),
+        lambda d: d.schemas["EntryResponse"]["properties"].update(more={"type": "string"}),
+        lambda d: d.schemas["EntryResponse"]["required"].append("text"),
+        lambda d: d.schemas["SendMessageBody"]["properties"]["text"].update(maxLength=10_000),
+        lambda d: d.schemas["ChangeRoleBody"]["properties"]["role"]["enum"].append("guest"),
         lambda d: d.paths["/v1/blocks"]["get"]["parameters"].append(
             {"name": "n", "in": "query", "schema": {"type": "string"}}
         ),

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from tidings.api.schemas.chat_list import ChatSettings
+from tidings.api.schemas.chat_list import ChatSettingsBody
 
 
 @pytest.mark.parametrize(
@@ -11,9 +11,9 @@ from tidings.api.schemas.chat_list import ChatSettings
 )
 def test_a_number_is_no_time_in_quotes_or_without(value: object) -> None:
     with pytest.raises(ValidationError):
-        ChatSettings.model_validate({"muted_until": value})
+        ChatSettingsBody.model_validate({"muted_until": value})
 
 
 @pytest.mark.parametrize("value", ["2026-12-31T00:00:00Z", "2026-12-31t01:00:00.000+01:00"])
 def test_a_time_with_an_offset_is_taken(value: str) -> None:
-    assert ChatSettings.model_validate({"muted_until": value}).flags().muted_until_ms == 1_798_675_200_000
+    assert ChatSettingsBody.model_validate({"muted_until": value}).flags().muted_until_ms == 1_798_675_200_000

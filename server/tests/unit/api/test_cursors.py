@@ -2,24 +2,24 @@
 
 import pytest
 
-from tidings.api.cursors import Bound, Cursors
+from tidings.api.cursors import CursorScope, CursorSigner
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.secrets import Secret
 
 OLD, NEW = Secret("the secret of last year"), Secret("the secret of this year")
 ACME, OTHER, ANNA, BEN = TenantId("acme"), TenantId("other"), UserId("anna"), UserId("ben")
-CURSORS = Cursors([NEW])
+CURSORS = CursorSigner([NEW])
 OURS = CURSORS.of(ACME, ANNA, "members", "g1")
 
 
-def refused(list_: Bound, cursor: str) -> Code:
+def refused(list_: CursorScope, cursor: str) -> Code:
     with pytest.raises(TidingsError) as caught:
         list_.read(cursor)
     return caught.value.code
 
 
-def written(list_: Bound, position: str = "user-7") -> str:
+def written(list_: CursorScope, position: str = "user-7") -> str:
     cursor = list_.write(position)
     assert cursor is not None
     return cursor
@@ -41,10 +41,10 @@ def test_a_cursor_comes_back_as_it_was_and_shows_nothing() -> None:
         CURSORS.of(ACME, ANNA, "members", "g2"),
         CURSORS.of(ACME, ANNA, "members"),
         CURSORS.of(TenantId("acmeanna"), UserId(""), "members", "g1"),
-        Cursors([Secret("another installation's")]).of(ACME, ANNA, "members", "g1"),
+        CursorSigner([Secret("another installation's")]).of(ACME, ANNA, "members", "g1"),
     ],
 )
-def test_a_cursor_of_another_list_is_refused(theirs: Bound) -> None:
+def test_a_cursor_of_another_list_is_refused(theirs: CursorScope) -> None:
     assert refused(OURS, written(theirs)) is Code.CURSOR_INVALID
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_cursor_at_all_is_refused_alike(text: str) -> None:
 
 
 def test_a_secret_is_replaced_without_breaking_pages_that_are_under_way() -> None:
-    before = Cursors([OLD]).of(ACME, ANNA, "members", "g1")
-    after = Cursors([NEW, OLD]).of(ACME, ANNA, "members", "g1")
+    before = CursorSigner([OLD]).of(ACME, ANNA, "members", "g1")
+    after = CursorSigner([NEW, OLD]).of(ACME, ANNA, "members", "g1")
     assert after.read(written(before)) == "user-7"
     assert OURS.read(written(after)) == "user-7"

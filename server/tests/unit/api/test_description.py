@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from tidings.api.app import described
-from tidings.api.changes import breaking
+from tidings.api.app import app_for_schema
+from tidings.api.changes import find_breaking_api_changes
 from tidings.api.documented import PATTERNS
-from tidings.api.openapi import codes_of
+from tidings.api.openapi import error_codes
 from tidings.kernel.errors import Code
-from tidings.run.cli.protocol import spell
+from tidings.run.cli.protocol import format_json
 from tidings.tables.patterns import REGISTRY
 
 ROOT = Path(__file__).parents[4]
 COMMITTED = ROOT / "protocol" / "openapi.json"
-DOCUMENT: dict[str, Any] = described().openapi()
+DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 OPERATIONS = {
     operation["operationId"]: (method, path, operation)
     for path, methods in DOCUMENT["paths"].items()
@@ -46,11 +46,13 @@ def schemas_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
 
 def test_the_committed_description_is_current() -> None:
     committed = COMMITTED.read_text()
-    broken = breaking(msgspec.json.decode(committed), DOCUMENT)
+    broken = find_breaking_api_changes(msgspec.json.decode(committed), DOCUMENT)
     assert broken == [], (
         "clients would break: `tidings protocol openapi --write … --allow-breaking` if it must be"
     )
-    assert committed == spell(DOCUMENT), "run `uv run tidings protocol openapi --write protocol/openapi.json`"
+    assert committed == format_json(DOCUMENT), (
+        "run `uv run tidings protocol openapi --write protocol/openapi.json`"
+    )
 
 
 def test_there_is_a_route_for_each_name_and_no_name_twice() -> None:
@@ -73,7 +75,7 @@ def test_a_route_asks_for_a_credential_unless_it_is_open_on_purpose(name: str) -
     operation = OPERATIONS[name][2]
     assert (operation.get("security") == [{"bearer": []}]) == (name not in OPEN_ON_PURPOSE)
     if name not in OPEN_ON_PURPOSE:
-        assert {Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN} <= codes_of(operation)
+        assert {Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN} <= error_codes(operation)
 
 
 @each
@@ -103,13 +105,13 @@ def test_a_route_answers_refusals_with_problems_only_and_names_their_codes(name:
         assert response["content"]["application/problem+json"]["schema"] == {
             "$ref": "#/components/schemas/Problem"
         }
-    assert codes_of(operation) <= set(Code)
+    assert error_codes(operation) <= set(Code)
 
 
 @each
 def test_a_route_with_a_body_tells_that_it_can_be_too_large(name: str) -> None:
     operation = OPERATIONS[name][2]
-    assert ("requestBody" in operation) <= (Code.REQUEST_TOO_LARGE in codes_of(operation))
+    assert ("requestBody" in operation) <= (Code.REQUEST_TOO_LARGE in error_codes(operation))
 
 
 @each

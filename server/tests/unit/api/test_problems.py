@@ -8,10 +8,10 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from tidings.api import error_pages
-from tidings.api.faults import told_faults
-from tidings.api.problems import STATUS, from_http, told
-from tidings.api.schemas.accounts import CodeAsked
-from tidings.api.schemas.chats import NewDirect
+from tidings.api.faults import to_validation_error
+from tidings.api.problems import STATUS, from_http_exception, problem_response
+from tidings.api.schemas.accounts import RequestCodeBody
+from tidings.api.schemas.chats import CreateDirectBody
 from tidings.kernel.errors import Code, TidingsError
 
 ROOT = Path(__file__).parents[4]
@@ -32,7 +32,7 @@ def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
 @pytest.mark.parametrize("code", [code for code, status in STATUS.items() if status >= 500])
 def test_a_fault_of_ours_is_told_without_a_word_of_it(code: Code) -> None:
     error = TidingsError(code, "the table tidings-users is at 10.0.0.7", hint="look at 10.0.0.7")
-    response = told(error, "r1", "/")
+    response = problem_response(error, "r1", "/")
     assert b"10.0.0.7" not in response.body
     assert b"tidings-users" not in response.body
     assert msgspec.json.decode(response.body)["request_id"] == "r1"
@@ -40,14 +40,16 @@ def test_a_fault_of_ours_is_told_without_a_word_of_it(code: Code) -> None:
 
 def test_when_to_come_back_is_told_in_both_ways() -> None:
     error = TidingsError(Code.RATE_LIMITED, "slowly", details={"retry_after_ms": 1_200})
-    response = told(error, "r1", "/")
+    response = problem_response(error, "r1", "/")
     assert (response.status_code, response.headers["retry-after"]) == (429, "2")
     assert msgspec.json.decode(response.body)["retry_after_ms"] == 1_200
 
 
 def test_those_who_meet_an_overload_do_not_come_back_all_at_once() -> None:
     waits = {
-        msgspec.json.decode(told(TidingsError(Code.OVERLOADED, ""), "r", "/").body)["retry_after_ms"]
+        msgspec.json.decode(problem_response(TidingsError(Code.OVERLOADED, ""), "r", "/").body)[
+            "retry_after_ms"
+        ]
         for _ in range(20)
     }
     assert len(waits) > 1
@@ -58,35 +60,35 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
         {"loc": ("body", "mentions", 3), "msg": "too long", "input": "secret"},
         {"loc": ("query", "a/b~c"), "msg": "no such"},
     ]
-    error = told_faults(faults)
+    error = to_validation_error(faults)
     assert error.details["errors"] == [
         {"place": "body", "pointer": "/mentions/3", "detail": "too long"},
         {"place": "query", "pointer": "/a~1b~0c", "detail": "no such"},
     ]
     assert "secret" not in str(error)
-    assert len(told_faults(faults * 50).details["errors"]) == 20  # type: ignore[arg-type]
+    assert len(to_validation_error(faults * 50).details["errors"]) == 20  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("model", "sent", "told"),
     [
-        (NewDirect, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
-        (NewDirect, {}, "It is missing."),
-        (NewDirect, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
-        (CodeAsked, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
+        (CreateDirectBody, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
+        (CreateDirectBody, {}, "It is missing."),
+        (CreateDirectBody, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
+        (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
     ],
 )
 def test_what_people_often_get_wrong_is_told_in_plain_words(
-    model: type[NewDirect | CodeAsked], sent: dict[str, str], told: str
+    model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], told: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(sent)
-    assert told in told_faults(caught.value.errors()).message
+    assert told in to_validation_error(caught.value.errors()).message
 
 
 def test_who_asks_at_a_wrong_address_is_told_where_the_right_ones_are() -> None:
-    assert "/openapi.json" in from_http(HTTPException(404)).hint
-    assert from_http(HTTPException(400)).hint == ""
+    assert "/openapi.json" in from_http_exception(HTTPException(404)).hint
+    assert from_http_exception(HTTPException(400)).hint == ""
 
 
 def test_the_package_carries_the_page_of_error_codes() -> None:
@@ -95,4 +97,4 @@ def test_the_package_carries_the_page_of_error_codes() -> None:
 
 
 def test_every_code_is_explained() -> None:
-    assert all(error_pages.explained(code) for code in Code)
+    assert all(error_pages.explain_error_code(code) for code in Code)

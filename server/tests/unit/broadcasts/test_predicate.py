@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidings.broadcasts.predicate import MAX_DEPTH, compiled
+from tidings.broadcasts.predicate import MAX_DEPTH, compile_predicate
 from tidings.kernel.errors import Code, TidingsError
 
 ANNA = {"plan": "pro", "age": 30, "tags": ["a", 1], "is_staff": True}
@@ -37,7 +37,7 @@ ANNA = {"plan": "pro", "age": 30, "tags": ["a", 1], "is_staff": True}
     ids=str,
 )
 def test_a_predicate_holds_or_not(said: dict[str, Any], *, holds: bool) -> None:
-    assert compiled(said)(ANNA) is holds
+    assert compile_predicate(said)(ANNA) is holds
 
 
 def deep(depth: int) -> dict[str, Any]:
@@ -70,5 +70,5 @@ def deep(depth: int) -> dict[str, Any]:
 )
 def test_what_is_no_predicate_or_too_much_is_refused(said: object) -> None:
     with pytest.raises(TidingsError) as refused:
-        compiled(said)
+        compile_predicate(said)
     assert refused.value.code is Code.REQUEST_INVALID

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tidings.chats.directs import Directs
-from tidings.chats.model import Chat, ChatType, Interval, Membership, Role, direct_chat, group_chat
-from tidings.chats.rules import PERMISSIONS, Action
+from tidings.chats.directs import DirectChatCache
+from tidings.chats.model import Chat, ChatType, Interval, Membership, Role, direct_chat_key, group_chat_key
+from tidings.chats.rules import PERMISSIONS, ChatAction
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 
 ACME = TenantId("acme")
 ANNA, BEN, CLEO = map(UserId, ("anna", "ben", "cleo"))
-DIRECT = direct_chat(ACME, ANNA, BEN)
-GROUP = group_chat(ACME, ANNA, ClientKey("1"))
+DIRECT = direct_chat_key(ACME, ANNA, BEN)
+GROUP = group_chat_key(ACME, ANNA, ClientKey("1"))
 STAY = (Interval(0),)
 
 
@@ -40,7 +40,13 @@ class Table:
 
 
 def test_nobody_comes_into_a_direct_chat_or_leaves_it() -> None:
-    changing = {Action.LEAVE, Action.ADD_MEMBERS, Action.REMOVE_MEMBER, Action.REMOVE_ADMIN, Action.TRANSFER}
+    changing = {
+        ChatAction.LEAVE,
+        ChatAction.ADD_MEMBERS,
+        ChatAction.REMOVE_MEMBER,
+        ChatAction.REMOVE_ADMIN,
+        ChatAction.TRANSFER,
+    }
     for (kind, _), rights in PERMISSIONS.items():
         assert kind is ChatType.GROUP or not rights & changing, "what is kept of direct chats could age"
 
@@ -48,7 +54,7 @@ def test_nobody_comes_into_a_direct_chat_or_leaves_it() -> None:
 async def test_the_two_are_read_once_and_serve_whoever_asks() -> None:
     table = Table()
     table.add(DIRECT, ANNA, BEN)
-    directs = Directs(table)
+    directs = DirectChatCache(table)
     assert await directs.intervals(DIRECT, ANNA) == STAY
     assert await directs.intervals(DIRECT, BEN) == STAY
     assert [row.user for row in await directs.members(DIRECT)] == [ANNA, BEN]
@@ -57,7 +63,7 @@ async def test_the_two_are_read_once_and_serve_whoever_asks() -> None:
 
 async def test_a_stranger_takes_the_same_reads_whether_there_is_such_a_chat_and_whether_it_is_known() -> None:
     table = Table()
-    directs = Directs(table)
+    directs = DirectChatCache(table)
     assert await directs.intervals(DIRECT, CLEO) == ()
     assert table.reads == {"all": 1}
     table.add(DIRECT, ANNA, BEN)
@@ -68,7 +74,7 @@ async def test_a_stranger_takes_the_same_reads_whether_there_is_such_a_chat_and_
 
 async def test_a_chat_that_is_made_after_somebody_asked_for_it_is_found() -> None:
     table = Table()
-    directs = Directs(table)
+    directs = DirectChatCache(table)
     assert await directs.intervals(DIRECT, ANNA) == ()
     assert await directs.members(DIRECT) == ()
     table.add(DIRECT, ANNA, BEN)
@@ -78,7 +84,7 @@ async def test_a_chat_that_is_made_after_somebody_asked_for_it_is_found() -> Non
 async def test_a_group_is_read_each_time() -> None:
     table = Table()
     table.add(GROUP, ANNA, BEN)
-    directs = Directs(table)
+    directs = DirectChatCache(table)
     assert await directs.intervals(GROUP, BEN) == STAY
     table.add(GROUP, ANNA)
     assert await directs.intervals(GROUP, BEN) == ()
@@ -89,7 +95,7 @@ async def test_who_blocks_whom_is_not_kept() -> None:
     table = Table()
     table.add(DIRECT, ANNA, BEN)
     table.rows[DIRECT] = [replace(row, blocks_other=True, right_since=7) for row in table.rows[DIRECT]]
-    kept = await Directs(table).members(DIRECT)
+    kept = await DirectChatCache(table).members(DIRECT)
     assert [(row.blocks_other, row.blocked_by_other, row.right_since) for row in kept] == [
         (False, False, 0)
     ] * 2
@@ -97,10 +103,10 @@ async def test_who_blocks_whom_is_not_kept() -> None:
 
 async def test_how_many_chats_are_kept_is_bounded_and_the_longest_unasked_goes() -> None:
     table = Table()
-    chats = [direct_chat(ACME, ANNA, UserId(f"user{n}")) for n in range(3)]
+    chats = [direct_chat_key(ACME, ANNA, UserId(f"user{n}")) for n in range(3)]
     for n, chat in enumerate(chats):
         table.add(chat, ANNA, UserId(f"user{n}"))
-    directs = Directs(table, kept=2)
+    directs = DirectChatCache(table, kept=2)
     for chat in (chats[0], chats[1], chats[0], chats[2], chats[0]):
         await directs.members(chat)
     assert table.reads == {"all": 3}

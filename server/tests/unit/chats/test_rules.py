@@ -11,24 +11,24 @@ from tidings.chats.model import (
     ChatType,
     Interval,
     Membership,
+    MemberStatus,
     Role,
-    Standing,
-    direct_chat,
-    group_chat,
+    chat_type,
+    direct_chat_key,
+    group_chat_key,
     may_see,
-    standing_of,
-    type_of,
-    visible,
+    member_status_of,
+    visible_ranges,
 )
 from tidings.chats.rules import (
-    MAX_STAYS,
+    MAX_INTERVALS,
     OF_EVERY_ROLE,
     PERMISSIONS,
-    Action,
-    joined,
-    left,
-    refuse,
-    removal_of,
+    ChatAction,
+    check_permission,
+    removal_action,
+    with_join,
+    with_leave,
 )
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, ClientKey, TenantId, UserId
@@ -58,46 +58,46 @@ COLUMNS = (
     (ChatType.DIRECT, Role.MEMBER),
 )
 EXPECTED = {
-    (Action(line.split()[0]), column): word == "yes"
+    (ChatAction(line.split()[0]), column): word == "yes"
     for line in MATRIX.strip().splitlines()
     for column, word in zip(COLUMNS, line.split()[1:], strict=True)
 }
-SILENCED = {Action.SEND, Action.REACT, Action.EDIT_OWN}
+SILENCED = {ChatAction.SEND, ChatAction.REACT, ChatAction.EDIT_OWN}
 
 
 def test_the_matrix_has_every_action() -> None:
-    assert {action for action, _ in EXPECTED} == set(Action)
+    assert {action for action, _ in EXPECTED} == set(ChatAction)
 
 
 @pytest.mark.parametrize(("action", "column"), list(EXPECTED))
-def test_every_role_may_what_the_matrix_says(action: Action, column: tuple[ChatType, Role]) -> None:
+def test_every_role_may_what_the_matrix_says(action: ChatAction, column: tuple[ChatType, Role]) -> None:
     expected = None if EXPECTED[action, column] else Code.FORBIDDEN
-    assert refuse(action, Standing(*column)) is expected
+    assert check_permission(action, MemberStatus(*column)) is expected
 
 
-@pytest.mark.parametrize(("action", "kind"), list(product(Action, ChatType)))
-def test_who_is_not_a_member_may_nothing(action: Action, kind: ChatType) -> None:
-    assert refuse(action, Standing(kind, None)) is Code.NOT_A_MEMBER
+@pytest.mark.parametrize(("action", "kind"), list(product(ChatAction, ChatType)))
+def test_who_is_not_a_member_may_nothing(action: ChatAction, kind: ChatType) -> None:
+    assert check_permission(action, MemberStatus(kind, None)) is Code.NOT_A_MEMBER
 
 
-@pytest.mark.parametrize(("action", "after"), list(product(Action, [None, 0, 10**6])))
-def test_a_stranger_hears_that_there_is_no_such_chat(action: Action, after: int | None) -> None:
+@pytest.mark.parametrize(("action", "after"), list(product(ChatAction, [None, 0, 10**6])))
+def test_a_stranger_hears_that_there_is_no_such_chat(action: ChatAction, after: int | None) -> None:
     for chat in (ChatId("dCHAT"), ChatId("gCHAT")):
-        assert refuse(action, standing_of(chat, None), after) is Code.CHAT_NOT_FOUND
+        assert check_permission(action, member_status_of(chat, None), after) is Code.CHAT_NOT_FOUND
 
 
-@pytest.mark.parametrize("action", list(Action))
-def test_a_block_silences_and_takes_nothing_else(action: Action) -> None:
-    free = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER))
-    blocked = refuse(action, Standing(ChatType.DIRECT, Role.MEMBER, is_blocked=True))
+@pytest.mark.parametrize("action", list(ChatAction))
+def test_a_block_silences_and_takes_nothing_else(action: ChatAction) -> None:
+    free = check_permission(action, MemberStatus(ChatType.DIRECT, Role.MEMBER))
+    blocked = check_permission(action, MemberStatus(ChatType.DIRECT, Role.MEMBER, is_blocked=True))
     assert blocked is (Code.BLOCKED if action in SILENCED else free)
 
 
 def test_who_was_out_since_he_first_tried_asks_anew() -> None:
-    back = Standing(ChatType.GROUP, Role.MEMBER, since=7)
-    assert refuse(Action.SEND, back, 6) is Code.NOT_A_MEMBER
-    assert refuse(Action.SEND, back, 7) is None
-    assert refuse(Action.SEND, back, None) is None
+    back = MemberStatus(ChatType.GROUP, Role.MEMBER, since=7)
+    assert check_permission(ChatAction.SEND, back, 6) is Code.NOT_A_MEMBER
+    assert check_permission(ChatAction.SEND, back, 7) is None
+    assert check_permission(ChatAction.SEND, back, None) is None
 
 
 ENTRIES = {
@@ -111,9 +111,9 @@ def after_entry(what: str, row: Membership, sequence: int) -> Membership:
     """The row as the stores leave it with this entry."""
     match what:
         case "join" if not row.is_member:
-            return joined(row.user, row, Role.MEMBER, sequence)
+            return with_join(row.user, row, Role.MEMBER, sequence)
         case "leave" if row.is_member:
-            return left(row, sequence)
+            return with_leave(row, sequence)
         case "promote" | "demote" | "hand over" if row.is_member:
             return replace(row, role=IN_A_GROUP[what], right_since=sequence)
         case "block":
@@ -124,24 +124,24 @@ def after_entry(what: str, row: Membership, sequence: int) -> Membership:
             return row
 
 
-def standings(kind: ChatType, entries: list[str]) -> list[Standing]:
+def standings(kind: ChatType, entries: list[str]) -> list[MemberStatus]:
     """At each head of a log whose first entry lets the user in; `standings[h - 1]` is the one at head h."""
     chat = ChatId(kind.value)
-    row = joined(UserId("u"), None, Role.MEMBER, 1)
+    row = with_join(UserId("u"), None, Role.MEMBER, 1)
     rows = [row := after_entry(what, row, sequence) for sequence, what in enumerate(["create", *entries], 1)]
-    return [standing_of(chat, row) for row in rows]
+    return [member_status_of(chat, row) for row in rows]
 
 
-@pytest.mark.parametrize(("kind", "action"), list(product(ChatType, Action)))
+@pytest.mark.parametrize(("kind", "action"), list(product(ChatType, ChatAction)))
 @given(data=st.data())
 def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
-    kind: ChatType, action: Action, data: st.DataObject
+    kind: ChatType, action: ChatAction, data: st.DataObject
 ) -> None:
     """A try may wait anywhere while another is judged: at any head from `after` on."""
     at_heads = standings(kind, data.draw(st.lists(st.sampled_from(ENTRIES[kind]), max_size=8)))
     after = data.draw(st.integers(1, len(at_heads)))
-    was_refused = any(refuse(action, standing) for standing in at_heads[after - 1 :])
-    is_refused = refuse(action, at_heads[-1], after) is not None
+    was_refused = any(check_permission(action, standing) for standing in at_heads[after - 1 :])
+    is_refused = check_permission(action, at_heads[-1], after) is not None
     assert is_refused or not was_refused
     if action in OF_EVERY_ROLE[kind]:
         assert is_refused == was_refused, "and nobody else is"
@@ -149,25 +149,25 @@ def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
 
 def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:
     assert (ChatType.DIRECT, Role.OWNER) not in PERMISSIONS
-    assert refuse(Action.SEND, Standing(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN
+    assert check_permission(ChatAction.SEND, MemberStatus(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN
 
 
 def test_nobody_removes_an_owner() -> None:
-    assert removal_of(Role.OWNER) is None
-    assert removal_of(Role.ADMIN) is Action.REMOVE_ADMIN
+    assert removal_action(Role.OWNER) is None
+    assert removal_action(Role.ADMIN) is ChatAction.REMOVE_ADMIN
 
 
 def test_a_row_has_room_for_every_stay() -> None:
-    assert MAX_STAYS == INTERVALS
+    assert MAX_INTERVALS == INTERVALS
 
 
 def test_direct_chats_are_the_same_for_both_and_groups_for_every_try() -> None:
     tenant, anna, ben = TenantId("acme"), UserId("anna"), UserId("ben")
-    assert direct_chat(tenant, anna, ben) == direct_chat(tenant, ben, anna)
-    assert direct_chat(tenant, anna, ben) != direct_chat(tenant, anna, UserId("cleo"))
-    group = group_chat(tenant, anna, ClientKey("k"))
-    assert group == group_chat(tenant, anna, ClientKey("k"))
-    assert (type_of(group.chat), type_of(direct_chat(tenant, anna, ben).chat)) == (
+    assert direct_chat_key(tenant, anna, ben) == direct_chat_key(tenant, ben, anna)
+    assert direct_chat_key(tenant, anna, ben) != direct_chat_key(tenant, anna, UserId("cleo"))
+    group = group_chat_key(tenant, anna, ClientKey("k"))
+    assert group == group_chat_key(tenant, anna, ClientKey("k"))
+    assert (chat_type(group.chat), chat_type(direct_chat_key(tenant, anna, ben).chat)) == (
         ChatType.GROUP,
         ChatType.DIRECT,
     )
@@ -185,10 +185,12 @@ def test_what_is_visible_of_a_range_is_what_may_be_seen_one_by_one(
     for number, sequence in enumerate(turns):
         is_joining = number % 2 == 0
         row = (
-            joined(UserId("u"), row, Role.MEMBER, sequence) if is_joining else left(row or _none(), sequence)
+            with_join(UserId("u"), row, Role.MEMBER, sequence)
+            if is_joining
+            else with_leave(row or _none(), sequence)
         )
     assert row is not None
-    seen = {n for low, high in visible(row.intervals, after, up_to) for n in range(low + 1, high + 1)}
+    seen = {n for low, high in visible_ranges(row.intervals, after, up_to) for n in range(low + 1, high + 1)}
     assert seen == {n for n in range(after + 1, up_to + 1) if may_see(row.intervals, n)}
     assert seen == {n for n in range(after + 1, up_to + 1) if _is_inside(turns, n)}
 
@@ -208,6 +210,6 @@ def _is_inside(turns: list[int], sequence: int) -> bool:
 
 
 def test_an_interval_has_both_of_its_entries() -> None:
-    row = left(joined(UserId("u"), None, Role.MEMBER, 5), 9)
+    row = with_leave(with_join(UserId("u"), None, Role.MEMBER, 5), 9)
     assert row.intervals == (Interval(4, 9),)
     assert [n for n in range(1, 15) if may_see(row.intervals, n)] == [5, 6, 7, 8, 9]

@@ -3,14 +3,14 @@
 import random
 
 import pytest
-from fixtures.memory_rows import MemoryTruth, rows_of
+from fixtures.memory_rows import MemoryChatRowWriter, rows_of
 from fixtures.reference_rows import expected
-from unit.delivery.stories import USERS, told_by
+from unit.delivery.stories import USERS, pushes_of
 
 from tidings.delivery import rules
-from tidings.delivery.model import Mark, Row, UnreadExplained
+from tidings.delivery.model import ChatRow, LogPosition, UnreadExplanation
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.model import Kind
+from tidings.messages.model import EntryKind
 
 CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
 HISTORIES = 400
@@ -20,22 +20,25 @@ async def faults(seed: int, without: str | None = None) -> int:
     """Return how often the parts, one of them left out, do not give what the log says."""
     chance, found = random.Random(seed), 0
     for _ in range(HISTORIES):
-        story, truth = told_by(chance), MemoryTruth()
+        story, truth = pushes_of(chance), MemoryChatRowWriter()
         await rows_of(truth, story.chat).handle(CHAT, story.log)
         for user, known in truth.rows.items():
             read = chance.randint(0, len(story.log))
-            mark = Mark(read, story.log[read - 1].ordinal) if read else None
-            told = rules.explained(Row(chat=CHAT.chat, known=known, read=mark))
+            mark = LogPosition(read, story.log[read - 1].ordinal) if read else None
+            told = rules.explain_unread(ChatRow(chat=CHAT.chat, known=known, read=mark))
             wanted = expected(user, story.log, read)
             assert wanted is not None
             assert told.unread == wanted.unread
             assert told.own is None or story.log[told.own.sequence - 1].sender == user
-            assert told.joined is None or story.log[told.joined.sequence - 1].kind in {Kind.CREATE, Kind.JOIN}
+            assert told.joined is None or story.log[told.joined.sequence - 1].kind in {
+                EntryKind.CREATE,
+                EntryKind.JOIN,
+            }
             found += _derived(told, without) != wanted.unread
     return found
 
 
-def _derived(told: UnreadExplained, without: str | None) -> int:
+def _derived(told: UnreadExplanation, without: str | None) -> int:
     parts = {"read": told.read, "own": told.own, "joined": told.joined}
     if told.counts_after is not None and without is None:
         counted = parts[told.counts_after]

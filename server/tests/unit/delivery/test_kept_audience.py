@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from tidings.chats.model import Interval, Membership, Role
-from tidings.delivery.audience import KeptAudience
-from tidings.delivery.ports import Crowd
+from tidings.delivery.audience import CachedAudience
+from tidings.delivery.ports import AudienceSnapshot
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 ANNA = UserId("anna")
 
@@ -20,7 +20,7 @@ def run(first: int, last: int, *moves: int) -> list[Entry]:
         Entry(
             sequence=n,
             ordinal=n,
-            kind=Kind.JOIN if n in moves else Kind.MESSAGE,
+            kind=EntryKind.JOIN if n in moves else EntryKind.MESSAGE,
             sender=ANNA,
             client_key=ClientKey(str(n)),
             fingerprint=b"",
@@ -37,10 +37,10 @@ class Source:
         self.reads = 0
         self._members, self._large_since = members, large_since
 
-    async def of(self, chat: ChatKey, as_of: int) -> Crowd:
+    async def of(self, chat: ChatKey, as_of: int) -> AudienceSnapshot:
         del chat, as_of
         self.reads += 1
-        return Crowd(self._some(), self._large_since)
+        return AudienceSnapshot(self._some(), self._large_since)
 
     async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
         del chat
@@ -51,7 +51,7 @@ class Source:
         return [Membership(user=name, role=Role.MEMBER, intervals=(Interval(0),)) for name in names]
 
 
-async def reads(source: Source, kept: KeptAudience, entries: list[Entry], of: ChatKey | None = None) -> int:
+async def reads(source: Source, kept: CachedAudience, entries: list[Entry], of: ChatKey | None = None) -> int:
     """How many it takes to handle these."""
     before = source.reads
     kept.follow(of or chat(), entries)
@@ -60,7 +60,7 @@ async def reads(source: Source, kept: KeptAudience, entries: list[Entry], of: Ch
 
 
 async def test_entries_that_move_nobody_need_no_read() -> None:
-    kept = KeptAudience(source := Source())
+    kept = CachedAudience(source := Source())
     assert await reads(source, kept, run(1, 3)) == 1
     assert await reads(source, kept, run(4, 4)) == 0
     assert await reads(source, kept, run(5, 9)) == 0
@@ -68,14 +68,14 @@ async def test_entries_that_move_nobody_need_no_read() -> None:
 
 
 async def test_an_entry_that_moves_somebody_has_it_read_again() -> None:
-    kept = KeptAudience(source := Source())
+    kept = CachedAudience(source := Source())
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(4, 6, 5)) == 1
     assert await reads(source, kept, run(7, 7)) == 0
 
 
 async def test_what_was_not_seen_may_have_moved_somebody() -> None:
-    kept = KeptAudience(source := Source())
+    kept = CachedAudience(source := Source())
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(5, 5)) == 1
     await kept.of(chat(), 9)
@@ -83,13 +83,13 @@ async def test_what_was_not_seen_may_have_moved_somebody() -> None:
 
 
 async def test_a_large_chat_is_large_for_good() -> None:
-    kept = KeptAudience(source := Source(0, large_since=2))
+    kept = CachedAudience(source := Source(0, large_since=2))
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(40, 50, 44)) == 0
 
 
 async def test_what_is_kept_is_bounded_by_members_and_what_was_not_used_goes_first() -> None:
-    kept = KeptAudience(source := Source(9), max_members=30)
+    kept = CachedAudience(source := Source(9), max_members=30)
     for name in ("g1", "g2", "g3"):
         await reads(source, kept, run(1, 1), chat(name))
     assert await reads(source, kept, run(2, 2), chat("g1")) == 0

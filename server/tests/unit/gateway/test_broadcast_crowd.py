@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from tidings.gateway.broadcasts import crowd as crowd_of
-from tidings.gateway.broadcasts.crowd import MOMENTS, Crowd, Walk, moment_of
-from tidings.gateway.seat import Seat
+from tidings.gateway.broadcasts.crowd import MOMENTS, InboxWatchers, SpreadPush, spread_slot
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
 ACME = TenantId("acme")
@@ -31,27 +31,27 @@ class Time:
         self.now += seconds + self.slow_s
 
 
-def filled(count: int = DEVICES) -> Crowd:
-    crowd = Crowd()
+def filled(count: int = DEVICES) -> InboxWatchers:
+    crowd = InboxWatchers()
     for number in range(count):
         key = DeviceKey(ACME, UserId(f"user{number}"), DeviceId("phone"))
-        crowd.enter(Seat(key, cast("Any", None)))
+        crowd.enter(ConnectedDevice(key, cast("Any", None)))
     return crowd
 
 
 async def walked(
-    crowd: Crowd, time: Time, notice: str = "n1", spread_s: float = SPREAD_S
+    crowd: InboxWatchers, time: Time, notice: str = "n1", spread_s: float = SPREAD_S
 ) -> dict[str, float]:
     """When each user was told, after the beginning."""
     told: dict[str, float] = {}
 
-    async def give(seats: list[Seat]) -> bool:
+    async def give(seats: list[ConnectedDevice]) -> bool:
         for seat in seats:
             assert seat.user not in told
             told[seat.user] = time.now - 100.0
         return True
 
-    await Walk(spread_s, time, time.sleep)(crowd, notice, give)
+    await SpreadPush(spread_s, time, time.sleep)(crowd, notice, give)
     return told
 
 
@@ -72,14 +72,14 @@ async def test_who_is_late_makes_up_for_it_at_twice_the_pace_at_most() -> None:
     crowd, stalled = filled(), False
     told: list[float] = []
 
-    async def give(seats: list[Seat]) -> bool:
+    async def give(seats: list[ConnectedDevice]) -> bool:
         nonlocal stalled
         if time.now > 103 and not stalled:
             stalled, time.now = True, time.now + 4
         told.extend([time.now] * len(seats))
         return True
 
-    await Walk(SPREAD_S, time, time.sleep)(crowd, "n1", give)
+    await SpreadPush(SPREAD_S, time, time.sleep)(crowd, "n1", give)
     assert len(told) == DEVICES
     assert max(Counter(round(at * 10) for at in told).values()) < 2 * 1.6 * EVEN
     assert max(told) < 100 + SPREAD_S + 1
@@ -95,11 +95,11 @@ async def test_a_user_has_another_moment_for_another_broadcast_and_the_same_for_
 async def test_a_walk_that_has_nothing_more_to_tell_ends() -> None:
     time, given = Time(), list[int]()
 
-    async def give(seats: list[Seat]) -> bool:
+    async def give(seats: list[ConnectedDevice]) -> bool:
         given.append(len(seats))
         return time.now < 105
 
-    await Walk(SPREAD_S, time, time.sleep)(filled(), "n1", give)
+    await SpreadPush(SPREAD_S, time, time.sleep)(filled(), "n1", give)
     assert time.now == pytest.approx(105, abs=0.2)
     assert sum(given) == pytest.approx(DEVICES / 2, rel=0.1)
 
@@ -112,11 +112,11 @@ async def test_without_a_spread_all_are_told_at_once() -> None:
 
 async def test_who_leaves_is_not_told_and_leaves_nothing_behind() -> None:
     crowd = filled(100)
-    for seat in list(crowd.told)[:60]:
+    for seat in list(crowd.announced)[:60]:
         crowd.leave(seat)
         crowd.leave(seat)
     assert len(await walked(crowd, Time())) == 40
-    for seat in list(crowd.told):
+    for seat in list(crowd.announced):
         crowd.leave(seat)
     assert not crowd
     assert crowd._at == {}
@@ -124,30 +124,30 @@ async def test_who_leaves_is_not_told_and_leaves_nothing_behind() -> None:
 
 async def test_the_bound_catches_a_walk_that_tells_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: everybody has the same moment."""
-    monkeypatch.setattr(crowd_of, "moment_of", lambda _: 0)
+    monkeypatch.setattr(crowd_of, "spread_slot", lambda _: 0)
     assert most_in_a_tenth(await walked(filled(), Time())) > 1.6 * EVEN
 
 
 def test_moments_do_not_follow_the_parts_of_ramps() -> None:
     """Of the users of a tenth of the parts, every tenth of the moments has some."""
-    from tidings.broadcasts.model import PARTS, part_of  # noqa: PLC0415 - used here alone
-    from tidings.kernel.ids import hash_of  # noqa: PLC0415 - used here alone
+    from tidings.broadcasts.model import PARTS, rollout_bucket  # noqa: PLC0415 - used here alone
+    from tidings.kernel.ids import stable_hash  # noqa: PLC0415 - used here alone
 
     users = [UserId(f"user{number}") for number in range(5_000)]
-    first = [user for user in users if part_of(hash_of(user), hash_of("n1")) < PARTS // 10]
-    tenths = Counter(moment_of(user) * 10 // MOMENTS for user in first)
+    first = [user for user in users if rollout_bucket(stable_hash(user), stable_hash("n1")) < PARTS // 10]
+    tenths = Counter(spread_slot(user) * 10 // MOMENTS for user in first)
     assert len(first) == pytest.approx(500, rel=0.3)
     assert set(tenths) == set(range(10))
 
 
 def test_what_a_list_had_is_known_and_a_count_alone_only_at_first() -> None:
     crowd = filled(2)
-    one, two = crowd.told
-    assert crowd.least_told() is None
+    one, two = crowd.announced
+    assert crowd.least_announced() is None
     crowd.answered(one, 5, has_list=False)
     crowd.answered(one, 9, has_list=False)
     crowd.answered(two, 7, has_list=True)
-    assert (crowd.told[one], crowd.told[two], crowd.least_told()) == (5, 7, 5)
+    assert (crowd.announced[one], crowd.announced[two], crowd.least_announced()) == (5, 7, 5)
     crowd.answered(one, 9, has_list=True)
     crowd.answered(two, 6, has_list=True)
-    assert (crowd.told[one], crowd.told[two]) == (9, 7)
+    assert (crowd.announced[one], crowd.announced[two]) == (9, 7)

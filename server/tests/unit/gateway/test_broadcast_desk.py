@@ -10,22 +10,32 @@ import pytest
 from fixtures.loops import until
 
 from tidings.broadcasts import rules
-from tidings.broadcasts.model import PARTS, Board, Entry, Kind, LogId, Showing, Span, View, part_of
+from tidings.broadcasts.model import (
+    PARTS,
+    BroadcastEntry,
+    BroadcastEntryKind,
+    BroadcastIndex,
+    BroadcastLogId,
+    BroadcastLogView,
+    BroadcastRelease,
+    BucketRange,
+    rollout_bucket,
+)
 from tidings.gateway.broadcasts import desk as desk_of
-from tidings.gateway.broadcasts.desk import BroadcastDesk
-from tidings.gateway.ports import InboxCases
-from tidings.gateway.seat import Seat
+from tidings.gateway.broadcasts.desk import BroadcastNotifier
+from tidings.gateway.ports import InboxUseCases
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId, hash_of, new_ulid
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId, new_ulid, stable_hash
 from tidings.notices.config import Inbox
-from tidings.notices.model import Content, InboxId, NoticeId, Row
-from tidings.notices.read import Notice
-from tidings.routing.model import LogMoved, encode
-from tidings.routing.ports import Hear, Lost, Standing
+from tidings.notices.model import InboxId, NotificationContent, NotificationId, NotificationRow
+from tidings.notices.read import VisibleNotification
+from tidings.routing.model import BroadcastLogAdvanced, encode_messages
+from tidings.routing.ports import BusHandler, Subscribed, SubscriptionLost
 
 ACME = TenantId("acme")
-LOG = LogId(ACME, "default")
+LOG = BroadcastLogId(ACME, "default")
 N1, N2, N3 = (f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}" for letter in "DEF")
 
 
@@ -33,45 +43,45 @@ class World:
     """A log, what it says, who is in which segment, and a channel. Counts what is asked of it."""
 
     def __init__(self) -> None:
-        self.view = View()
+        self.view = BroadcastLogView()
         self.words: dict[str, str] = {}
         self.members: dict[str, set[str]] = {}
         self.asked: list[str] = []
         self.faults = 0
-        self.hear: Hear | None = None
+        self.hear: BusHandler | None = None
         self.is_closed = False
 
-    def append(self, kind: Kind, notice: str, **more: Any) -> int:
-        entry = Entry(
+    def append(self, kind: BroadcastEntryKind, notice: str, **more: Any) -> int:
+        entry = BroadcastEntry(
             sequence=self.view.head + 1,
             kind=kind,
             id=new_ulid(),
-            notice=notice,
+            notification=notice,
             at_ms=SystemClock().now_ms(),
             expires_ms=2**50,
             **more,
         )
         self.words.setdefault(notice, notice)
-        self.view = rules.moved(self.view, [entry], 0)
+        self.view = rules.apply_entries(self.view, [entry], 0)
         return entry.sequence
 
     def say(self, *amended: str) -> None:
         assert self.hear
-        self.hear(encode((LogMoved(self.view.head, amended),)))
+        self.hear(encode_messages((BroadcastLogAdvanced(self.view.head, amended),)))
 
-    def at_broadcasts(self, tenant: TenantId, inbox: str, hear: Hear) -> Any:
+    def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Any:
         assert (tenant, inbox) == LOG
-        self.hear = hear
+        self.hear = handler
         return SimpleNamespace(close=lambda: setattr(self, "is_closed", True))
 
-    async def now(self, _: LogId) -> View:
+    async def now(self, _: BroadcastLogId) -> BroadcastLogView:
         self._fail()
         self.asked.append("log")
         return self.view
 
-    async def board(self, _: LogId) -> Board:
+    async def index(self, _: BroadcastLogId) -> BroadcastIndex:
         self._fail()
-        return Board(self.view)
+        return BroadcastIndex(self.view)
 
     async def of(self, _: TenantId, inbox: str, /) -> Inbox:
         return Inbox(id=InboxId(inbox), title="News")
@@ -80,10 +90,10 @@ class World:
         self.asked.append(f"profile of {user}")
         return user in self.members[segment]
 
-    async def shown(self, _: TenantId, showing: Showing) -> Notice:
-        self.asked.append(f"words of {showing.notice}")
-        name = NoticeId(showing.notice)
-        content = Content(
+    async def shown(self, _: TenantId, showing: BroadcastRelease) -> VisibleNotification:
+        self.asked.append(f"words of {showing.notification}")
+        name = NotificationId(showing.notification)
+        content = NotificationContent(
             id=name,
             inbox=InboxId("default"),
             category=0,
@@ -93,9 +103,9 @@ class World:
             job="",
             count=1,
         )
-        row = Row(id=name, category=0, delivered_ms=showing.at_ms)
-        message = {"title": self.words[showing.notice]}
-        return Notice(row, content, message, is_read=False, is_seen=False, read_ms=None)
+        row = NotificationRow(id=name, category=0, delivered_ms=showing.at_ms)
+        message = {"title": self.words[showing.notification]}
+        return VisibleNotification(row, content, message, is_read=False, is_seen=False, read_ms=None)
 
     def _fail(self) -> None:
         if self.faults:
@@ -106,7 +116,7 @@ class World:
 class Phone:
     def __init__(self, user: str) -> None:
         self.frames: list[dict[str, Any]] = []
-        self.seat = Seat(DeviceKey(ACME, UserId(user), DeviceId("phone")), cast("Any", self))
+        self.seat = ConnectedDevice(DeviceKey(ACME, UserId(user), DeviceId("phone")), cast("Any", self))
 
     def push(self, frame: bytes) -> None:
         self.frames.append(msgspec.json.decode(frame)["broadcast"])
@@ -120,16 +130,16 @@ class Phone:
         return [each for frame in self.frames for each in frame.get("gone", ())]
 
 
-type Stage = Callable[..., tuple[World, BroadcastDesk, list[Phone]]]
+type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
 
 
 @pytest.fixture
 def stage() -> Stage:
-    def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastDesk, list[Phone]]:
+    def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
         """Phones that look, answered with the log as it is, on a channel that stands."""
         world = World()
-        cases = InboxCases(world, *([cast("Any", world)] * 4))
-        desk = BroadcastDesk(cases, world, report, clock=SystemClock(), spread_s=spread_s)
+        cases = InboxUseCases(world, *([cast("Any", world)] * 4))
+        desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:
             desk.enter(phone.seat, "default")
@@ -146,11 +156,11 @@ def report(what: str, error: BaseException) -> None:
 async def stands(world: World, *, was_lost: bool = False) -> None:
     assert world.hear
     before = world.asked.count("log")
-    world.hear(Standing(was_lost=was_lost))
+    world.hear(Subscribed(was_lost=was_lost))
     await until(lambda: world.asked.count("log") > before)
 
 
-async def quiet(desk: BroadcastDesk) -> None:
+async def quiet(desk: BroadcastNotifier) -> None:
     await until(lambda: not desk._looks and not any(each.walks for each in desk._channels.values()))
 
 
@@ -158,7 +168,7 @@ async def test_everybody_who_looks_is_told_by_one_read_of_the_log_and_one_of_the
     world, desk, phones = stage(200)
     await stands(world)
     world.asked.clear()
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
     await quiet(desk)
@@ -171,11 +181,15 @@ async def test_everybody_who_looks_is_told_by_one_read_of_the_log_and_one_of_the
 async def test_a_step_of_a_ramp_is_told_to_its_users_alone(stage: Stage) -> None:
     world, desk, phones = stage(100)
     await stands(world)
-    world.append(Kind.PUBLISH, N1, span=Span(0, PARTS // 2))
+    world.append(BroadcastEntryKind.PUBLISH, N1, span=BucketRange(0, PARTS // 2))
     world.say()
-    first = {each.seat.user for each in phones if part_of(hash_of(each.seat.user), hash_of(N1)) < PARTS // 2}
+    first = {
+        each.seat.user
+        for each in phones
+        if rollout_bucket(stable_hash(each.seat.user), stable_hash(N1)) < PARTS // 2
+    }
     await until(lambda: {each.seat.user for each in phones if each.added} == first)
-    world.append(Kind.RAMP, N1, span=Span(PARTS // 2, PARTS))
+    world.append(BroadcastEntryKind.RAMP, N1, span=BucketRange(PARTS // 2, PARTS))
     world.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
     await quiet(desk)
@@ -187,7 +201,7 @@ async def test_a_segment_is_asked_once_for_each_user_at_his_moment(stage: Stage)
     world, desk, phones = stage(20)
     world.members["pros"] = {"user3", "user7"}
     await stands(world)
-    world.append(Kind.PUBLISH, N1, segment="pros")
+    world.append(BroadcastEntryKind.PUBLISH, N1, segment="pros")
     world.say()
     await until(lambda: desk.pushes == 2)
     await quiet(desk)
@@ -198,7 +212,7 @@ async def test_a_segment_is_asked_once_for_each_user_at_his_moment(stage: Stage)
 async def test_what_a_list_showed_already_is_not_told_again(stage: Stage) -> None:
     world, desk, (one, two, three) = stage()
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     desk.answered(one.seat, "default", 1, has_list=True)
     desk.answered(two.seat, "default", 1, has_list=False)
     world.say()
@@ -211,7 +225,7 @@ async def test_a_word_that_was_lost_is_made_up_for_by_the_next_look_of_anybody(s
     world, desk, (one, two, three) = stage()
     await stands(world)
     await quiet(desk)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     desk.answered(one.seat, "default", 1, has_list=True)
     await until(lambda: two.added == three.added == [N1])
     assert one.frames == []
@@ -221,13 +235,13 @@ async def test_what_came_before_the_channel_stood_or_while_it_was_lost_is_told_w
     stage: Stage,
 ) -> None:
     world, _, phones = stage()
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     await stands(world)
     await until(lambda: all(phone.added == [N1] for phone in phones))
     assert world.hear
-    world.hear(Lost("away"))
-    world.append(Kind.PUBLISH, N2)
-    world.append(Kind.REDACT, N1)
+    world.hear(SubscriptionLost("away"))
+    world.append(BroadcastEntryKind.PUBLISH, N2)
+    world.append(BroadcastEntryKind.REDACT, N1)
     await stands(world, was_lost=True)
     await until(lambda: all(phone.added == [N1, N2] and phone.gone == [N1] for phone in phones))
 
@@ -235,14 +249,14 @@ async def test_what_came_before_the_channel_stood_or_while_it_was_lost_is_told_w
 async def test_who_comes_to_an_inbox_with_old_broadcasts_is_told_of_none_of_them(stage: Stage) -> None:
     world, desk, phones = stage(0)
     for name in (N1, N2):
-        world.append(Kind.PUBLISH, name)
+        world.append(BroadcastEntryKind.PUBLISH, name)
     phone = Phone("anna")
     desk.enter(phone.seat, "default")
     await stands(world)
     await quiet(desk)
     assert world.asked == ["log"]
     desk.answered(phone.seat, "default", 2, has_list=True)
-    world.append(Kind.PUBLISH, N3)
+    world.append(BroadcastEntryKind.PUBLISH, N3)
     world.say()
     await until(lambda: phone.added)
     assert (phone.added, phones) == ([N3], [])
@@ -252,10 +266,10 @@ async def test_what_is_redacted_before_a_users_moment_is_not_told_to_him(stage: 
     """The word of the redaction is lost: the walk looks at the log itself."""
     world, desk, phones = stage(300, spread_s=3.0)
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: desk.pushes > 0)
-    world.append(Kind.REDACT, N1)
+    world.append(BroadcastEntryKind.REDACT, N1)
     await quiet(desk)
     told = [phone for phone in phones if phone.added]
     assert 0 < len(told) < 200
@@ -264,10 +278,10 @@ async def test_what_is_redacted_before_a_users_moment_is_not_told_to_him(stage: 
 async def test_a_redaction_ends_the_walk_at_once_and_is_told(stage: Stage) -> None:
     world, desk, phones = stage(100, spread_s=1.0)
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: desk.pushes > 0)
-    world.append(Kind.REDACT, N1)
+    world.append(BroadcastEntryKind.REDACT, N1)
     world.say()
     await until(lambda: all(phone.gone == [N1] for phone in phones))
     assert all(phone.frames[-1].get("gone") for phone in phones)
@@ -277,7 +291,7 @@ async def test_a_redaction_ends_the_walk_at_once_and_is_told(stage: Stage) -> No
 async def test_other_words_are_told_as_they_are_now(stage: Stage) -> None:
     world, desk, phones = stage()
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: all(phone.added for phone in phones))
     world.words[N1] = "corrected"
@@ -291,10 +305,10 @@ async def test_other_words_are_told_as_they_are_now(stage: Stage) -> None:
 async def test_a_log_that_can_not_be_read_for_a_moment_is_read_later(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_of, "_AGAIN_S", 0.01)
+    monkeypatch.setattr(desk_of, "_RETRY_S", 0.01)
     world, _, phones = stage()
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.faults = 2
     world.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
@@ -303,19 +317,19 @@ async def test_a_log_that_can_not_be_read_for_a_moment_is_read_later(
 async def test_after_much_has_happened_devices_are_told_to_list_again(stage: Stage) -> None:
     world, desk, phones = stage()
     await stands(world)
-    for _ in range(desk_of.AT_ONCE + 1):
-        world.append(Kind.PUBLISH, new_ulid())
+    for _ in range(desk_of.MAX_CONCURRENT_PUSHES + 1):
+        world.append(BroadcastEntryKind.PUBLISH, new_ulid())
     world.say()
     await until(lambda: all(phone.frames for phone in phones))
     await quiet(desk)
     assert [frame.get("has_more") for frame in phones[0].frames] == [True]
-    assert phones[0].frames[0]["up_to"] == desk_of.AT_ONCE + 1
+    assert phones[0].frames[0]["up_to"] == desk_of.MAX_CONCURRENT_PUSHES + 1
 
 
 async def test_an_inbox_that_nobody_looks_at_is_not_listened_to(stage: Stage) -> None:
     world, desk, phones = stage(2, spread_s=60)
     await stands(world)
-    world.append(Kind.PUBLISH, N1)
+    world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: any(each.walks for each in desk._channels.values()))
     for phone in phones:

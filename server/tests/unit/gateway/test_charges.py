@@ -1,13 +1,13 @@
 """Pages that a resume reads are charged to its user; a large resume is slowed down, not refused."""
 
-from tidings.gateway.resume.charges import FREE_PAGES, PageCharges
-from tidings.gateway.resume.plan import Ahead
+from tidings.gateway.resume.charges import FREE_PAGES, PageCharger
+from tidings.gateway.resume.plan import MissedEntries
 from tidings.gateway.resume.ranges import PAGE
 from tidings.kernel.ids import ChatId
 
 
-def pages(count: int) -> Ahead:
-    return Ahead(ChatId("d"), 0, count * PAGE, is_sure=True)
+def pages(count: int) -> MissedEntries:
+    return MissedEntries(ChatId("d"), 0, count * PAGE, is_sure=True)
 
 
 async def test_a_small_resume_asks_no_limiter_and_a_large_one_pays_for_every_page() -> None:
@@ -16,7 +16,7 @@ async def test_a_small_resume_asks_no_limiter_and_a_large_one_pays_for_every_pag
     async def charge(tokens: int) -> None:
         taken.append(tokens)
 
-    charges = PageCharges(charge)
+    charges = PageCharger(charge)
     await charges.before([pages(1)] * FREE_PAGES)
     assert taken == []
     await charges.before([pages(1), pages(11)])
@@ -30,9 +30,9 @@ async def test_a_resume_that_the_limit_refuses_waits_and_goes_on() -> None:
     async def charge(_: int) -> int | None:
         return answers.pop(0)
 
-    await PageCharges(charge).before([pages(FREE_PAGES + 3)])
+    await PageCharger(charge).before([pages(FREE_PAGES + 3)])
     assert answers == []
 
 
 async def test_what_the_gateway_does_on_its_own_account_is_free() -> None:
-    await PageCharges(None).before([pages(1_000)])
+    await PageCharger(None).before([pages(1_000)])

@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from unit.gateway.stages import CONNECT, LIMITS, RESUMED, WELCOME, connection, only_call, words
 
-from tidings.gateway.connection import Connection
-from tidings.gateway.effects import Call, Close, Effect, Write
-from tidings.gateway.limits import Limits
-from tidings.gateway.states import State
-from tidings.gateway.typing_gate import TypingGate
+from tidings.gateway.connection import ConnectionProtocol
+from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.states import ConnectionState
+from tidings.gateway.typing_gate import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import refusal
+from tidings.wire.errors import make_error_body
 from tidings.wire.frames.connecting import Resume, Resumed
-from tidings.wire.frames.writing import Appended
+from tidings.wire.frames.writing import CommitResult
 
 
 def send(request_id: int) -> bytes:
@@ -27,7 +27,7 @@ def typing(chat: str, is_typing: str = "true") -> bytes:
 
 
 def frame(effect: Effect) -> dict[str, dict[str, object]]:
-    assert isinstance(effect, Write)
+    assert isinstance(effect, WriteFrame)
     decoded: dict[str, dict[str, object]] = msgspec.json.decode(effect.data)
     return decoded
 
@@ -35,15 +35,19 @@ def frame(effect: Effect) -> dict[str, dict[str, object]]:
 def test_an_answer_goes_to_its_request_in_whatever_order_they_come() -> None:
     made = connection()
     first, second = (only_call(made.received(send(n), 0.1)) for n in (7, 8))
-    assert made.answered(second.number, Appended(sequence=2), 0.2) == [Write(b'{"id":8,"ok":{"sequence":2}}')]
-    assert made.answered(first.number, Appended(sequence=3), 0.2) == [Write(b'{"id":7,"ok":{"sequence":3}}')]
+    assert made.answered(second.number, CommitResult(sequence=2), 0.2) == [
+        WriteFrame(b'{"id":8,"ok":{"sequence":2}}')
+    ]
+    assert made.answered(first.number, CommitResult(sequence=3), 0.2) == [
+        WriteFrame(b'{"id":7,"ok":{"sequence":3}}')
+    ]
 
 
 def test_an_answer_is_given_once() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
-    made.answered(call.number, Appended(sequence=2), 0.2)
-    assert made.answered(call.number, Appended(sequence=2), 0.2) == []
+    made.answered(call.number, CommitResult(sequence=2), 0.2)
+    assert made.answered(call.number, CommitResult(sequence=2), 0.2) == []
 
 
 def test_an_id_in_flight_is_not_used_twice_and_its_answer_still_comes() -> None:
@@ -52,7 +56,7 @@ def test_an_id_in_flight_is_not_used_twice_and_its_answer_still_comes() -> None:
     (told,) = made.received(send(7), 0.1)
     assert "id" not in frame(told)
     assert frame(told)["error"]["request_id"] == 7
-    assert words(made.answered(call.number, Appended(sequence=2), 0.2)) == "ok"
+    assert words(made.answered(call.number, CommitResult(sequence=2), 0.2)) == "ok"
     assert words(made.received(send(7), 0.3)) == "call"
 
 
@@ -72,7 +76,7 @@ def test_what_is_in_flight_is_bounded() -> None:
 
 
 def test_who_is_too_fast_is_told_when_to_go_on_and_closed_if_he_does_not_listen() -> None:
-    made = connection(limits=Limits(frames_per_s=10, burst=20))
+    made = connection(limits=ConnectionLimits(frames_per_s=10, burst=20))
     pings = [made.received(b'{"id":9,"ping":{}}', 0.0) for _ in range(60)]
     said = [words(effects) for effects in pings]
     assert said[:19] == ["ok"] * 19, "one went for `connect`"
@@ -83,7 +87,7 @@ def test_who_is_too_fast_is_told_when_to_go_on_and_closed_if_he_does_not_listen(
 
 
 def test_after_the_told_time_it_goes_on() -> None:
-    made = connection(limits=Limits(frames_per_s=10, burst=20))
+    made = connection(limits=ConnectionLimits(frames_per_s=10, burst=20))
     for _ in range(20):
         made.received(b'{"id":9,"ping":{}}', 0.0)
     assert words(made.received(b'{"id":9,"ping":{}}', 0.1)) == "rate_limited"
@@ -105,39 +109,39 @@ def test_unknown_requests_never_close() -> None:
 def test_a_heartbeat_comes_in_the_time_that_was_told_and_silence_after_it_closes() -> None:
     made = connection()
     assert 20 <= made.due_at <= 25
-    assert words(made.tick(made.due_at)) == "ping!"
-    assert words(made.tick(made.due_at)) == "close:silent"
+    assert words(made.on_timer(made.due_at)) == "ping!"
+    assert words(made.on_timer(made.due_at)) == "close:silent"
 
 
 @pytest.mark.parametrize("sign", [b'{"pong":{}}', b"garbage", typing("d")])
 def test_any_frame_is_a_sign_of_life(sign: bytes) -> None:
     made = connection()
     at = made.due_at
-    assert words(made.tick(at)) == "ping!"
+    assert words(made.on_timer(at)) == "ping!"
     made.received(sign, at + 9.9)
-    assert words(made.tick(at + 10)) == "-"
+    assert words(made.on_timer(at + 10)) == "-"
 
 
 def test_a_process_that_was_asleep_asks_before_it_calls_anybody_silent() -> None:
     """After an hour of suspension the device's frames may still lie in the socket."""
     made = connection()
-    assert words(made.tick(3600.0)) == "ping!"
-    assert words(made.tick(3609.0)) == "-"
-    assert words(made.tick(3610.0)) == "close:silent"
+    assert words(made.on_timer(3600.0)) == "ping!"
+    assert words(made.on_timer(3609.0)) == "-"
+    assert words(made.on_timer(3610.0)) == "close:silent"
 
 
 def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
-    waiting = connection(State.AUTHENTICATING)
+    waiting = connection(ConnectionState.AUTHENTICATING)
     assert waiting.due_at == 5.0
-    assert words(waiting.tick(4.99)) == "-"
-    assert words(waiting.tick(5.0)) == "close:try_later"
+    assert words(waiting.on_timer(4.99)) == "-"
+    assert words(waiting.on_timer(5.0)) == "close:try_later"
     assert waiting.answered(1, WELCOME, 5.1) == []
 
 
 def test_the_end_of_a_credential_closes() -> None:
     made = connection(welcome=msgspec.structs.replace(WELCOME, at=1_000_000, expires_at=1_010_000))
-    assert words(made.tick(9.9)) == "-"
-    assert words(made.tick(10.0)) == "close:credential_expired"
+    assert words(made.on_timer(9.9)) == "-"
+    assert words(made.on_timer(10.0)) == "close:credential_expired"
 
 
 def test_typing_passes_once_in_a_while_for_each_chat_and_at_once_when_it_ends() -> None:
@@ -153,7 +157,7 @@ def test_typing_passes_once_in_a_while_for_each_chat_and_at_once_when_it_ends() 
 
 
 def test_the_chats_in_which_somebody_typed_are_remembered_up_to_a_bound() -> None:
-    gate = TypingGate(every_s=3.0, chats=2)
+    gate = TypingThrottle(every_s=3.0, chats=2)
     assert all(gate.passes(chat, 0.0, is_typing=True) for chat in ("a", "b", "c"))
     assert not gate.passes("c", 0.1, is_typing=True)
     assert gate.passes("a", 0.1, is_typing=True), "the oldest is forgotten"
@@ -167,7 +171,7 @@ def test_typing_that_is_not_passed_on_is_still_answered() -> None:
 
 
 def test_the_positions_of_connect_are_resumed_from() -> None:
-    made = connection(State.CONNECTING)
+    made = connection(ConnectionState.CONNECTING)
     data = b'{"id":1,"connect":{"credential":"c","protocol":1,"epoch":3,"positions":{"d":41}}}'
     call = only_call(made.received(data, 0.0))
     resume = only_call(made.answered(call.number, WELCOME, 0.1))
@@ -175,7 +179,7 @@ def test_the_positions_of_connect_are_resumed_from() -> None:
 
 
 def test_positions_in_parts_are_resumed_part_by_part_and_only_then_it_is_live() -> None:
-    made = connection(State.CONNECTING)
+    made = connection(ConnectionState.CONNECTING)
     call = only_call(made.received(CONNECT[:-2] + b',"has_more":true}}', 0.0))
     part = only_call(made.answered(call.number, WELCOME, 0.1))
     assert words(made.answered(part.number, Resumed(epoch=0, has_more=True), 0.2)) == "resumed!"
@@ -189,38 +193,42 @@ def test_positions_in_parts_are_resumed_part_by_part_and_only_then_it_is_live() 
 def test_a_live_connection_outlives_a_resume_that_failed() -> None:
     made = connection()
     call = only_call(made.received(b'{"id":2,"resume":{}}', 0.1))
-    assert words(made.answered(call.number, refusal(Code.OVERLOADED, "no"), 0.2)) == "overloaded"
-    assert made.state is State.LIVE
+    assert words(made.answered(call.number, make_error_body(Code.OVERLOADED, "no"), 0.2)) == "overloaded"
+    assert made.state is ConnectionState.LIVE
 
 
 def test_who_drains_while_resuming_still_hears_that_it_is_done() -> None:
-    made = connection(State.RESUMING)
+    made = connection(ConnectionState.RESUMING)
     made.drain(1000, 1000, 0.1)
     assert words(made.answered(2, RESUMED, 0.2)) == "resumed!"
-    assert made.state is State.DRAINING
+    assert made.state is ConnectionState.DRAINING
 
 
 def test_what_was_in_flight_is_answered_while_draining() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
     made.drain(1000, 30_000, 0.2)
-    assert words(made.answered(call.number, Appended(sequence=2), 0.3)) == "ok"
+    assert words(made.answered(call.number, CommitResult(sequence=2), 0.3)) == "ok"
 
 
 def test_a_reconnect_close_says_when_with_chance_and_a_terminal_one_does_not() -> None:
-    low, high = Connection(LIMITS, 0.0, lambda: 0.0), Connection(LIMITS, 0.0, lambda: 1.0)
-    assert low.tick(5.0) == [Close(CloseCode.CONNECT_TIMEOUT, "connect_timeout retry_after_ms=1000")]
-    assert high.tick(5.0) == [Close(CloseCode.CONNECT_TIMEOUT, "connect_timeout retry_after_ms=2000")]
-    _, close = connection(State.CONNECTING).received(b'{"id":1,"ping":{}}', 0.0)
-    assert close == Close(CloseCode.CONNECT_EXPECTED, "connect_expected")
+    low, high = ConnectionProtocol(LIMITS, 0.0, lambda: 0.0), ConnectionProtocol(LIMITS, 0.0, lambda: 1.0)
+    assert low.on_timer(5.0) == [
+        CloseConnection(CloseCode.CONNECT_TIMEOUT, "connect_timeout retry_after_ms=1000")
+    ]
+    assert high.on_timer(5.0) == [
+        CloseConnection(CloseCode.CONNECT_TIMEOUT, "connect_timeout retry_after_ms=2000")
+    ]
+    _, close = connection(ConnectionState.CONNECTING).received(b'{"id":1,"ping":{}}', 0.0)
+    assert close == CloseConnection(CloseCode.CONNECT_EXPECTED, "connect_expected")
 
 
 def test_a_refused_connect_says_when_to_come_back() -> None:
-    made = connection(State.AUTHENTICATING)
-    error = refusal(Code.RATE_LIMITED, "full", retry_after_ms=777)
+    made = connection(ConnectionState.AUTHENTICATING)
+    error = make_error_body(Code.RATE_LIMITED, "full", retry_after_ms=777)
     told, close = made.answered(1, error, 0.1)
     assert frame(told)["error"]["retry_after_ms"] == 777
-    assert close == Close(CloseCode.TRY_LATER, "try_later retry_after_ms=777")
+    assert close == CloseConnection(CloseCode.TRY_LATER, "try_later retry_after_ms=777")
 
 
 def test_a_closed_connection_holds_nothing_and_wants_nothing() -> None:
@@ -230,19 +238,27 @@ def test_a_closed_connection_holds_nothing_and_wants_nothing() -> None:
     made.lost()
     assert made.in_flight == 0
     assert made.due_at == inf
-    assert made.answered(call.number, Appended(sequence=2), 0.2) == []
+    assert made.answered(call.number, CommitResult(sequence=2), 0.2) == []
     assert made.pushed(b"{}") == []
 
 
 def test_a_call_without_an_id_is_made_and_not_answered() -> None:
     made = connection()
     (call,) = made.received(b'{"ack":{"delivered":{"d":1}}}', 0.1)
-    assert isinstance(call, Call)
-    assert made.answered(call.number, refusal(Code.INTERNAL, "no"), 0.2) == []
+    assert isinstance(call, HandleRequest)
+    assert made.answered(call.number, make_error_body(Code.INTERNAL, "no"), 0.2) == []
 
 
-@pytest.mark.parametrize("state", [State.CONNECTING, State.AUTHENTICATING, State.RESUMING, State.LIVE])
-def test_pings_and_fragments_count_as_frames_in_every_state(state: State) -> None:
+@pytest.mark.parametrize(
+    "state",
+    [
+        ConnectionState.CONNECTING,
+        ConnectionState.AUTHENTICATING,
+        ConnectionState.RESUMING,
+        ConnectionState.LIVE,
+    ],
+)
+def test_pings_and_fragments_count_as_frames_in_every_state(state: ConnectionState) -> None:
     made = connection(state)
     closes = [effects for _ in range(2 * LIMITS.burst + 1) if (effects := made.received_part(0.0))]
     assert list(map(words, closes)) == ["close:too_fast"]

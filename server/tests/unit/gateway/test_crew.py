@@ -4,7 +4,7 @@ import asyncio
 
 from fixtures.loops import until
 
-from tidings.gateway.crew import Crew
+from tidings.gateway.crew import WorkQueue
 
 
 async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() -> None:
@@ -17,10 +17,10 @@ async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() 
             # runs after the task has ended, and before anybody was told that it has
             loop.call_soon(crew.add, item + 1)
 
-    crew: Crew[int] = Crew(work, 1, lambda _, __: None)
+    crew: WorkQueue[int] = WorkQueue(work, 1, lambda _, __: None)
     crew.add(1)
     await until(lambda: done == [1, 2, 3, 4, 5])
-    await crew.settled(1)
+    await crew.wait_idle(1)
 
 
 async def test_so_many_at_once_and_no_more() -> None:
@@ -34,11 +34,11 @@ async def test_so_many_at_once_and_no_more() -> None:
         await go.wait()
         running -= 1
 
-    crew: Crew[int] = Crew(work, 3, lambda _, __: None)
+    crew: WorkQueue[int] = WorkQueue(work, 3, lambda _, __: None)
     for item in range(10):
         crew.add(item)
     await until(lambda: running == 3)
     go.set()
     await until(lambda: crew.done == 10)
     assert most == 3
-    await crew.settled(1)
+    await crew.wait_idle(1)

@@ -6,17 +6,17 @@ import pytest
 from unit.gateway.stages import LIMITS
 
 from tidings.accounts.model import Principal
-from tidings.gateway.dispatch import Dispatch, Visit
-from tidings.gateway.ports import UseCases
-from tidings.gateway.seat import Seat
+from tidings.gateway.dispatch import HandlerDeps, RequestHandler
+from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.messages.history import Page
+from tidings.messages.history import HistorySlice
 from tidings.wire.bounds import PROTOCOL
 from tidings.wire.errors import ErrorBody
 from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.reading import History
+from tidings.wire.frames.reading import GetHistory
 from tidings.wire.frames.writing import Send
 
 CONNECT = Connect(credential="c", protocol=1, device="phone-1")
@@ -42,17 +42,23 @@ class Breaks:
     async def __call__(self, *_: object, **__: object) -> None:
         raise self._error
 
-    async def before(self, *_: object) -> Page:
+    async def before(self, *_: object) -> HistorySlice:
         raise self._error
 
 
-def visit(principal: Principal = PRINCIPAL, error: BaseException | None = None) -> Visit:
+def visit(principal: Principal = PRINCIPAL, error: BaseException | None = None) -> RequestHandler:
     broken = Breaks(error or RuntimeError("s3cret"))
-    cases = UseCases(credentials=Known(principal), send=broken, change=broken, history=broken, marking=broken)  # type: ignore[arg-type]
-    return Visit(Dispatch(cases=cases, limits=LIMITS, clock=SystemClock(), epoch=lambda: 3))
+    cases = GatewayUseCases(
+        credentials=Known(principal),
+        send=broken,  # type: ignore[arg-type]
+        change=broken,  # type: ignore[arg-type]
+        history=broken,  # type: ignore[arg-type]
+        marking=broken,  # type: ignore[arg-type]
+    )
+    return RequestHandler(HandlerDeps(cases=cases, limits=LIMITS, clock=SystemClock(), epoch=lambda: 3))
 
 
-async def welcome(made: Visit, connect: Connect = CONNECT) -> Welcome:
+async def welcome(made: RequestHandler, connect: Connect = CONNECT) -> Welcome:
     answer = await made.answer(connect)
     assert isinstance(answer, Welcome)
     return answer
@@ -61,7 +67,7 @@ async def welcome(made: Visit, connect: Connect = CONNECT) -> Welcome:
 async def test_whatever_breaks_is_told_as_internal_and_nothing_of_it_is_shown() -> None:
     made = visit()
     await welcome(made)
-    for request in (SEND, History(chat="d")):
+    for request in (SEND, GetHistory(chat="d")):
         answer = await made.answer(request)
         assert isinstance(answer, ErrorBody)
         assert answer.code == Code.INTERNAL
@@ -124,7 +130,7 @@ class ResumesAtOnce:
 
 async def test_every_resume_but_the_one_that_belongs_to_connect_counts_as_a_request() -> None:
     rates, broken = Counting(), Breaks(RuntimeError())
-    cases = UseCases(
+    cases = GatewayUseCases(
         credentials=Known(PRINCIPAL),
         send=broken,  # type: ignore[arg-type]
         change=broken,  # type: ignore[arg-type]
@@ -132,10 +138,14 @@ async def test_every_resume_but_the_one_that_belongs_to_connect_counts_as_a_requ
         marking=broken,  # type: ignore[arg-type]
         rates=rates,
     )
-    here = Visit(Dispatch(cases=cases, limits=LIMITS, clock=SystemClock()), "192.0.2.1", ResumesAtOnce())  # type: ignore[arg-type]
+    here = RequestHandler(
+        HandlerDeps(cases=cases, limits=LIMITS, clock=SystemClock()),
+        "192.0.2.1",
+        ResumesAtOnce(),  # type: ignore[arg-type]
+    )
     await here.answer(CONNECT)
     assert here.key is not None
-    here.seat = Seat(here.key, None)  # type: ignore[arg-type]
+    here.device = ConnectedDevice(here.key, None)  # type: ignore[arg-type]
     await here.answer(Resume(positions={}, epoch=0, has_more=True))
     await here.answer(Resume(positions={}, epoch=0))
     assert rates.requests == 0

@@ -6,14 +6,14 @@ import pytest
 from msgspec import Struct
 from unit.gateway.stages import LIMITS, RESUMED, WELCOME, connection, words
 
-from tidings.gateway.connection import Connection
+from tidings.gateway.connection import ConnectionProtocol
 from tidings.gateway.effects import Effect
-from tidings.gateway.states import State
+from tidings.gateway.states import ConnectionState
 from tidings.kernel.errors import Code
 from tidings.run.protocol.samples.requests import REQUESTS as SAMPLES
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import refusal
-from tidings.wire.frames.shape import Done
+from tidings.wire.errors import make_error_body
+from tidings.wire.frames.shape import Ok
 from tidings.wire.frames.table import REQUESTS
 
 FRAMES = {
@@ -82,48 +82,54 @@ ERRORS = {
 }
 
 
-def rows(table: str) -> list[tuple[str, State, str]]:
+def rows(table: str) -> list[tuple[str, ConnectionState, str]]:
     head, *lines = table.strip("\n").splitlines()
-    states = [State(name.strip()) for name in head.split("|")[1:]]
+    states = [ConnectionState(name.strip()) for name in head.split("|")[1:]]
     cells = [[cell.strip() for cell in line.split("|")] for line in lines]
     return [(what, state, cell) for what, *row in cells for state, cell in zip(states, row, strict=True)]
 
 
 def test_the_tables_leave_nothing_out() -> None:
-    assert {(what, state) for what, state, _ in rows(BY_FRAME)} == {(f, s) for f in FRAMES for s in State}
-    assert {state for _, state, _ in rows(BY_EVENT)} == set(State)
+    assert {(what, state) for what, state, _ in rows(BY_FRAME)} == {
+        (f, s) for f in FRAMES for s in ConnectionState
+    }
+    assert {state for _, state, _ in rows(BY_EVENT)} == set(ConnectionState)
 
 
 @pytest.mark.parametrize(("what", "state", "expected"), rows(BY_FRAME))
-def test_a_frame_does_in_each_state_what_the_table_says(what: str, state: State, expected: str) -> None:
+def test_a_frame_does_in_each_state_what_the_table_says(
+    what: str, state: ConnectionState, expected: str
+) -> None:
     made = connection(state)
     assert words(made.received(FRAMES[what], 0.1)) == expected
     if "close" in expected:
-        assert made.state is State.CLOSED
+        assert made.state is ConnectionState.CLOSED
 
 
 @pytest.mark.parametrize(("what", "state", "expected"), rows(BY_EVENT))
-def test_an_event_does_in_each_state_what_the_table_says(what: str, state: State, expected: str) -> None:
+def test_an_event_does_in_each_state_what_the_table_says(
+    what: str, state: ConnectionState, expected: str
+) -> None:
     made = connection(state)
     assert words(_happen(made, what, state)) == expected
     if "close" in expected:
-        assert made.state is State.CLOSED
+        assert made.state is ConnectionState.CLOSED
 
 
-def _happen(made: Connection, what: str, state: State) -> list[Effect]:
+def _happen(made: ConnectionProtocol, what: str, state: ConnectionState) -> list[Effect]:
     """The call that a connection in this state waits for has the number of its step."""
-    waits_for = 2 if state is State.RESUMING else 1
+    waits_for = 2 if state is ConnectionState.RESUMING else 1
     if what.startswith("nothing for"):
-        return made.tick(float(what.split()[2]))
+        return made.on_timer(float(what.split()[2]))
     if what in EVENTS:
         return EVENTS[what](made)
-    answer: Struct = refusal(ERRORS[what], "no") if what in ERRORS else Done()
+    answer: Struct = make_error_body(ERRORS[what], "no") if what in ERRORS else Ok()
     if what == "the answer":
-        answer = WELCOME if state is State.AUTHENTICATING else RESUMED
+        answer = WELCOME if state is ConnectionState.AUTHENTICATING else RESUMED
     return made.answered(waits_for, answer, 0.1)
 
 
-EVENTS: dict[str, Callable[[Connection], list[Effect]]] = {
+EVENTS: dict[str, Callable[[ConnectionProtocol], list[Effect]]] = {
     "a push": lambda made: made.pushed(b'{"entry":{}}'),
     "drain": lambda made: made.drain(1000, 30_000, 0.1),
     "slow consumer": lambda made: made.close(CloseCode.SLOW_CONSUMER),

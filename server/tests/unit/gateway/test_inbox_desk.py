@@ -10,20 +10,28 @@ import pytest
 from fixtures.loops import until
 
 from tidings.gateway import notices as desk_of
-from tidings.gateway.broadcasts.desk import BroadcastDesk
-from tidings.gateway.notices import MOST, InboxDesk
-from tidings.gateway.ports import InboxCases
-from tidings.gateway.seat import Seat
+from tidings.gateway.broadcasts.desk import BroadcastNotifier
+from tidings.gateway.notices import MAX_PENDING_USERS, InboxNotifier
+from tidings.gateway.ports import InboxUseCases
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.notices.config import Inbox
-from tidings.notices.model import Content, Counts, InboxId, NoticeId, Owner, Row, Sheet
-from tidings.notices.read import Notice, Page
-from tidings.routing.model import Noticed
+from tidings.notices.model import (
+    InboxId,
+    InboxKey,
+    InboxSnapshot,
+    NotificationContent,
+    NotificationId,
+    NotificationRow,
+    UnreadCounts,
+)
+from tidings.notices.read import NotificationSlice, VisibleNotification
+from tidings.routing.model import InboxChanged
 
 ACME, ANNA = TenantId("acme"), UserId("anna")
-N1, N2 = (NoticeId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE")
+N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE")
 
 
 class Shelf:
@@ -31,7 +39,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self.version = 0
-        self.reads: list[list[NoticeId]] = []
+        self.reads: list[list[NotificationId]] = []
         self.hold = asyncio.Event()
         self.hold.set()
         self.faults = 0
@@ -40,7 +48,7 @@ class Shelf:
     async def of(self, _: TenantId, inbox: str, /) -> Inbox:
         return Inbox(id=InboxId(inbox), title="News")
 
-    async def some(self, owner: Owner, ids: Sequence[NoticeId]) -> Page:
+    async def some(self, owner: InboxKey, ids: Sequence[NotificationId]) -> NotificationSlice:
         self.reads.append(list(ids))
         self.version += 1
         version = self.version
@@ -48,17 +56,17 @@ class Shelf:
         if self.faults:
             self.faults -= 1
             raise TidingsError(Code.OVERLOADED, "not now")
-        counts = Counts(total=version, version=version)
-        sheet = Sheet(owner=owner, stored=counts, counts=counts, now_ms=version, keep_from_ms=0)
-        return Page([_notice(each) for each in ids if each in self.there], None, sheet)
+        counts = UnreadCounts(total=version, version=version)
+        sheet = InboxSnapshot(owner=owner, stored=counts, counts=counts, now_ms=version, retain_from_ms=0)
+        return NotificationSlice([_notification(each) for each in ids if each in self.there], None, sheet)
 
 
-def _notice(name: NoticeId) -> Notice:
-    row = Row(id=name, category=0, delivered_ms=1)
-    content = Content(
+def _notification(name: NotificationId) -> VisibleNotification:
+    row = NotificationRow(id=name, category=0, delivered_ms=1)
+    content = NotificationContent(
         id=name, inbox=InboxId("default"), category=0, version=1, sealed=b"", created_ms=0, job="", count=1
     )
-    return Notice(row, content, {"title": name}, is_read=False, is_seen=False, read_ms=None)
+    return VisibleNotification(row, content, {"title": name}, is_read=False, is_seen=False, read_ms=None)
 
 
 class Line:
@@ -69,24 +77,24 @@ class Line:
         self.frames.append(msgspec.json.decode(frame)["inbox"])
 
 
-def seat(device: str, user: UserId = ANNA) -> tuple[Seat, Line]:
+def seat(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
     line = Line()
-    return Seat(DeviceKey(ACME, user, DeviceId(device)), cast("Any", line)), line
+    return ConnectedDevice(DeviceKey(ACME, user, DeviceId(device)), cast("Any", line)), line
 
 
-def desk(shelf: Shelf) -> InboxDesk:
+def desk(shelf: Shelf) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
-    broadcasts = BroadcastDesk(cases, None, report, clock=SystemClock(), spread_s=1)
-    return InboxDesk(cases, broadcasts, report)
+    cases = InboxUseCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
+    return InboxNotifier(cases, broadcasts, report)
 
 
 def report(what: str, error: BaseException) -> None:
     pytest.fail(f"{what}: {error!r}")
 
 
-def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str = "default") -> Noticed:
-    return Noticed(ACME, UserId(user), inbox, added=added, gone=gone)
+def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str = "default") -> InboxChanged:
+    return InboxChanged(ACME, UserId(user), inbox, added=added, removed=gone)
 
 
 async def test_devices_that_look_at_an_inbox_are_told_and_the_others_are_not() -> None:
@@ -108,10 +116,10 @@ async def test_nothing_is_read_for_an_inbox_that_nobody_looks_at() -> None:
     at = desk(shelf)
     phone, _ = seat("phone")
     at.watch(phone, "default")
-    at.left(phone)
+    at.on_left(phone)
     at.noticed(word(N1))
     at.noticed(word(N1, user="ben"))
-    await at.settled(1)
+    await at.wait_idle(1)
     assert shelf.reads == []
     assert not at._watchers
 
@@ -170,7 +178,7 @@ async def test_who_resumed_gets_the_counts_and_hears_that_there_may_be_more() ->
 
 
 async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_of, "_AGAIN_S", 0.001)
+    monkeypatch.setattr(desk_of, "_RETRY_S", 0.001)
     shelf = Shelf()
     shelf.faults = 2
     at = desk(shelf)
@@ -184,7 +192,7 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
 async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
     at = desk(Shelf())
     phone, _ = seat("phone")
-    for number in range(MOST):
+    for number in range(MAX_PENDING_USERS):
         at.watch(phone, f"inbox-{number}")
     at.watch(phone, "inbox-0")
     with pytest.raises(TidingsError):

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.socket.conduct import shortened
-from tidings.gateway.socket.frames import LastFrame, text_frame
-from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
+from tidings.gateway.socket.conduct import truncate_reason
+from tidings.gateway.socket.frames import LastFrameCache, text_frame
+from tidings.gateway.socket.incoming import FragmentBuffer, ProtocolViolationError, check_utf8
 
 
 def put_together(data: bytes, cuts: list[int], max_bytes: int = 10_000) -> bytes | None:
-    fragments = Fragments(max_bytes)
+    fragments = FragmentBuffer(max_bytes)
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     pieces = [data[a:b] for a, b in pairwise(edges)]
     whole = None
@@ -30,8 +30,8 @@ def test_any_text_in_any_pieces_is_that_text(text: str, cuts: list[int]) -> None
 def test_pieces_are_refused_exactly_when_the_whole_is(data: bytes, cuts: list[int]) -> None:
     try:
         check_utf8(data)
-    except ViolationError as violation:
-        with pytest.raises(ViolationError, match=violation.reason):
+    except ProtocolViolationError as violation:
+        with pytest.raises(ProtocolViolationError, match=violation.reason):
             put_together(data, cuts)
     else:
         assert put_together(data, cuts) == data
@@ -39,7 +39,7 @@ def test_pieces_are_refused_exactly_when_the_whole_is(data: bytes, cuts: list[in
 
 def test_the_bound_is_on_the_whole() -> None:
     assert put_together(b"x" * 100, [50], max_bytes=100) == b"x" * 100
-    with pytest.raises(ViolationError, match="at most 100 bytes"):
+    with pytest.raises(ProtocolViolationError, match="at most 100 bytes"):
         put_together(b"x" * 101, [50, 99], max_bytes=100)
 
 
@@ -58,7 +58,7 @@ def test_a_frame_has_the_shortest_length_that_fits(size: int, head: str) -> None
 
 
 def test_the_receivers_of_a_push_share_one_frame() -> None:
-    last, push = LastFrame(), b"x" * 1_000
+    last, push = LastFrameCache(), b"x" * 1_000
     assert last.of(push) is last.of(push)
     assert last.of(b"other") == text_frame(b"other")
     assert last.of(push) == text_frame(push)
@@ -66,6 +66,6 @@ def test_the_receivers_of_a_push_share_one_frame() -> None:
 
 @given(st.text(max_size=200))
 def test_a_reason_is_cut_to_what_a_close_frame_holds(reason: str) -> None:
-    short = shortened(reason)
+    short = truncate_reason(reason)
     assert len(short.encode()) <= 123
     assert reason.startswith(short)

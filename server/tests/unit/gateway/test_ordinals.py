@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from tidings.gateway.acks import Ordinals
+from tidings.gateway.acks import OrdinalCache
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 
 
@@ -16,14 +16,14 @@ def entries(*sequences: int) -> Any:
 
 
 def test_an_entry_in_each_of_many_chats_is_known_until_its_ack() -> None:
-    ordinals = Ordinals()
+    ordinals = OrdinalCache()
     for number in range(50_000):
         ordinals.note(chat(number), entries(7))
     assert all(ordinals.of(chat(number), 7) for number in range(50_000))
 
 
 def test_what_is_kept_is_bounded_for_a_chat_and_in_all() -> None:
-    ordinals = Ordinals(entries=10, of_a_chat=4)
+    ordinals = OrdinalCache(entries=10, of_a_chat=4)
     for number in range(5):
         ordinals.note(chat(number), entries(*range(1, 7)))
         ordinals.note(chat(number), entries(6))

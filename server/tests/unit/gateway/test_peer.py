@@ -11,23 +11,23 @@ from fixtures.loops import until
 from unit.gateway.stages import CONNECT
 
 from tidings.accounts.model import Principal
-from tidings.gateway.calls import Calls
-from tidings.gateway.dispatch import Dispatch
+from tidings.gateway.calls import RequestTasks
+from tidings.gateway.dispatch import HandlerDeps
 from tidings.gateway.hub import Hub, HubOptions
-from tidings.gateway.limits import Limits
-from tidings.gateway.peer import Peer, Shared
-from tidings.gateway.ports import UseCases
-from tidings.gateway.seat import Seat
-from tidings.gateway.socket.ports import Socket, Upgrade
-from tidings.gateway.timers import Timers
-from tidings.gateway.traffic import NoMeasure, Traffic
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.peer import Connection, ConnectionDeps
+from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.socket.ports import Socket, UpgradeRequest
+from tidings.gateway.timers import TimerWheel
+from tidings.gateway.traffic import NoRequestMetrics, TrafficStats
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, DeviceKey, MessageId, TenantId, UserId
-from tidings.messages.send import Sent
+from tidings.messages.send import SendResult
 from tidings.wire.close_codes import CloseCode
 
-UPGRADE = Upgrade("/v1/socket", "192.0.2.1", None, None, "", None, None)
+UPGRADE = UpgradeRequest("/v1/socket", "192.0.2.1", None, None, "", None, None)
 KEY = DeviceKey(TenantId("acme"), UserId("anna"), DeviceId("phone"))
 SEND = b'{"id":%d,"send":{"chat":"c","client_message_id":"k","text":"hi"}}'
 
@@ -36,7 +36,7 @@ SEND = b'{"id":%d,"send":{"chat":"c","client_message_id":"k","text":"hi"}}'
 class Wire:
     """The socket: what was said on it."""
 
-    upgrade: Upgrade = UPGRADE
+    upgrade: UpgradeRequest = UPGRADE
     received_at: float = 0.0
     buffered_bytes: int = 0
     sent: list[bytes] = field(default_factory=list)
@@ -63,14 +63,16 @@ class World:
         self.gate.set()
         self.now = 100.0
         self.faults: list[str] = []
-        self.traffic = Traffic()
-        self.timers: Timers[Peer] = Timers(0.25)
-        self.hub: Hub[Seat] = Hub(_send_all, self.traffic)
-        cases = UseCases(credentials=self, send=self._send, change=None, history=None, marking=None)  # type: ignore[arg-type]
-        wanted = Limits(**limits)
-        self.calls = Calls(NoMeasure(), lambda what, _: self.faults.append(what), wanted.user_in_flight)
-        self.shared = Shared(
-            dispatch=Dispatch(cases=cases, limits=wanted, clock=SystemClock()),
+        self.traffic = TrafficStats()
+        self.timers: TimerWheel[Connection] = TimerWheel(0.25)
+        self.hub: Hub[ConnectedDevice] = Hub(_send_all, self.traffic)
+        cases = GatewayUseCases(credentials=self, send=self._send, change=None, history=None, marking=None)  # type: ignore[arg-type]
+        wanted = ConnectionLimits(**limits)
+        self.calls = RequestTasks(
+            NoRequestMetrics(), lambda what, _: self.faults.append(what), wanted.user_in_flight
+        )
+        self.shared = ConnectionDeps(
+            dispatch=HandlerDeps(cases=cases, limits=wanted, clock=SystemClock()),
             hub=self.hub,
             timers=self.timers,
             calls=self.calls,
@@ -84,13 +86,13 @@ class World:
             tenant=KEY.tenant, user=KEY.user, device=DeviceId("phone" if bearer == "c" else bearer)
         )
 
-    async def _send(self, *_: object, **__: object) -> Sent:
+    async def _send(self, *_: object, **__: object) -> SendResult:
         await self.gate.wait()
-        return Sent(MessageId("c.2"), sequence=2, is_repeat=False)
+        return SendResult(MessageId("c.2"), sequence=2, is_repeat=False)
 
-    async def device(self, credential: str = "c") -> tuple[Wire, Peer]:
+    async def device(self, credential: str = "c") -> tuple[Wire, Connection]:
         wire = Wire()
-        peer = Peer(self.shared, wire, UPGRADE)
+        peer = Connection(self.shared, wire, UPGRADE)
         peer.on_message(CONNECT.replace(b'"c"', f'"{credential}"'.encode()))
         await until(lambda: len(wire.sent) == 2 or wire.closed)
         return wire, peer
@@ -130,7 +132,7 @@ async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:
     world = World()
     world.gate.clear()
     wire = Wire()
-    peer = Peer(world.shared, wire, UPGRADE)
+    peer = Connection(world.shared, wire, UPGRADE)
     peer.on_message(CONNECT)
     peer.on_close(1006)
     world.gate.set()
@@ -160,7 +162,7 @@ async def test_time_that_passes_pings_and_then_closes() -> None:
     for _ in range(200):
         world.now += 0.25
         for peer in world.timers.due(world.now):
-            peer.tick()
+            peer.on_timer()
     assert wire.frames[2:] == [{"ping": {}}]
     assert wire.closed is not None
     assert wire.closed[0] == CloseCode.SILENT
@@ -172,13 +174,13 @@ async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
     _, peer = await world.device()
     world.gate.clear()
     peer.on_message(SEND % 9)
-    assert await world.calls.settled(0.01) == 1
+    assert await world.calls.wait_idle(0.01) == 1
     assert (len(world.calls), world.faults) == (0, [])
 
 
 @pytest.mark.parametrize(("code", "name"), [(4002, "slow_consumer"), (1001, "going_away"), (3999, "other")])
 def test_closes_are_counted_by_name_and_never_by_what_a_device_makes_up(code: int, name: str) -> None:
-    traffic = Traffic()
+    traffic = TrafficStats()
     traffic.closed(code)
     assert traffic.closes == {name: 1}
 

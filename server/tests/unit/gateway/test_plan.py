@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tidings.chats.model import Interval, may_see, visible
-from tidings.delivery.model import Joined, Mark, News, Row, Shown
-from tidings.gateway.resume.plan import Ahead, Tails, is_any_ahead, plan
+from tidings.chats.model import Interval, may_see, visible_ranges
+from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
+from tidings.gateway.resume.plan import MissedEntries, TailLimits, has_missed_entries, make_plan
 from tidings.kernel.ids import ChatId, ClientKey, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 CHAT = ChatId("g1")
-TAILS = Tails(chats=2, entries=5)
+TAILS = TailLimits(chats=2, entries=5)
 
 
 def entry(sequence: int) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId("anna"),
         client_key=ClientKey(str(sequence)),
         fingerprint=b"",
@@ -28,15 +28,17 @@ def entry(sequence: int) -> Entry:
     )
 
 
-def row_of(intervals: list[Interval], handled: int, chat: ChatId = CHAT, *, is_large: bool = False) -> Row:
+def row_of(
+    intervals: list[Interval], handled: int, chat: ChatId = CHAT, *, is_large: bool = False
+) -> ChatRow:
     """As delivery leaves it when everything up to `handled` was handled."""
     joins = [i for i in intervals if i.joined < handled]
     heads = [n for n in range(1, handled + 1) if may_see(intervals, n)]
     removed = [i.removed for i in joins if i.removed is not None and i.removed <= handled]
-    joined = Joined(joins[-1].joined + 1, 0, joins[-1].joined + 1) if joins else None
-    head = Mark(heads[-1], heads[-1]) if heads else None
-    known = News(head=head, joined=joined, removed=max(removed, default=None), is_large=is_large)
-    return Row(chat=chat, known=known)
+    joined = JoinPosition(joins[-1].joined + 1, 0, joins[-1].joined + 1) if joins else None
+    head = LogPosition(heads[-1], heads[-1]) if heads else None
+    known = RowUpdate(head=head, joined=joined, removed=max(removed, default=None), is_large=is_large)
+    return ChatRow(chat=chat, known=known)
 
 
 @st.composite
@@ -47,7 +49,7 @@ def stays(draw: st.DrawFn) -> list[Interval]:
     return [*pairs, Interval(cuts[-1])] if len(cuts) % 2 else pairs
 
 
-def carried_out(ahead: Ahead, intervals: list[Interval], top: int) -> list[int]:
+def carried_out(ahead: MissedEntries, intervals: list[Interval], top: int) -> list[int]:
     """As the runner does it: what is sure is read as it is, the rest through the user's intervals."""
     low, high = ahead.reads
     if ahead.is_sure:
@@ -55,7 +57,7 @@ def carried_out(ahead: Ahead, intervals: list[Interval], top: int) -> list[int]:
         return [e.sequence for e in ahead.front] + read + [e.sequence for e in ahead.back]
     assert not ahead.front
     assert not ahead.back
-    parts = visible(intervals, ahead.after, top)
+    parts = visible_ranges(intervals, ahead.after, top)
     return [n for a, b in parts for n in range(a + 1, b + 1)]
 
 
@@ -71,13 +73,13 @@ def test_exactly_the_visible_entries_ahead_come_in_order(
     if row.known.joined is None:
         return
     queue = {CHAT: {n: entry(n) for n in kept if may_see(intervals, n)}}
-    planned = plan({CHAT: position}, [row], queue, TAILS)
+    planned = make_plan({CHAT: position}, [row], queue, TAILS)
     head = row.known.head.sequence if row.known.head else 0
     wanted = [n for n in range(position + 1, head + 1) if may_see(intervals, n)]
     got = [n for ahead in planned.ahead for n in carried_out(ahead, intervals, head)]
     assert got == wanted
     assert planned.rows == ()
-    assert planned.places[CHAT].position == position
+    assert planned.positions[CHAT].position == position
 
 
 @given(stays(), st.integers(1, 45), st.sets(st.integers(1, 45)))
@@ -87,7 +89,7 @@ def test_an_unknown_chat_gets_its_row_and_a_tail_of_the_last_stay(
     row = row_of(intervals, handled)
     is_in = bool(row.known.joined) and row.known.joined.sequence > (row.known.removed or 0)  # type: ignore[union-attr]
     queue = {CHAT: {n: entry(n) for n in kept if may_see(intervals, n)}}
-    planned = plan({}, [row] if row.known.joined else [], queue, TAILS)
+    planned = make_plan({}, [row] if row.known.joined else [], queue, TAILS)
     assert planned.rows == ((row,) if is_in else ())
     if not is_in:
         assert planned.ahead == ()
@@ -97,40 +99,40 @@ def test_an_unknown_chat_gets_its_row_and_a_tail_of_the_last_stay(
     assert got == list(range(ahead.after + 1, handled + 1))
     assert all(may_see(intervals, n) for n in got)
     assert len(got) == min(TAILS.entries, handled - intervals_last(intervals, handled))
-    assert planned.places[CHAT].position == ahead.after
+    assert planned.positions[CHAT].position == ahead.after
 
 
 def intervals_last(intervals: list[Interval], handled: int) -> int:
     return [i for i in intervals if i.joined < handled][-1].joined
 
 
-def named(row: Row, chat: str, at_ms: int) -> Row:
-    shown = Shown(sequence=1, version=1, at_ms=at_ms, sender=UserId("anna"))
+def named(row: ChatRow, chat: str, at_ms: int) -> ChatRow:
+    shown = LastMessageRef(sequence=1, version=1, at_ms=at_ms, sender=UserId("anna"))
     return replace(row, chat=ChatId(chat), known=replace(row.known, shown=shown))
 
 
 def test_of_unknown_chats_the_newest_few_have_tails_and_the_others_stand_at_their_heads() -> None:
     row = row_of([Interval(0)], 30)
     rows = [named(row, f"g{n}", 1_000 + n) for n in range(5)]
-    planned = plan({}, rows, {}, TAILS)
+    planned = make_plan({}, rows, {}, TAILS)
     assert [each.chat for each in planned.rows] == ["g4", "g3", "g2", "g1", "g0"]
     assert [(each.chat, each.after, each.up_to) for each in planned.ahead] == [("g4", 25, 30), ("g3", 25, 30)]
-    positions = {chat: begun.position for chat, begun in planned.places.items()}
+    positions = {chat: begun.position for chat, begun in planned.positions.items()}
     assert positions == {"g4": 25, "g3": 25, "g2": 30, "g1": 30, "g0": 30}
 
 
 def test_who_missed_nothing_reads_nothing() -> None:
     rows = [row_of([Interval(0)], 30, ChatId(f"g{n}")) for n in range(2_000)]
     positions: Mapping[ChatId, int] = {row.chat: 30 for row in rows}
-    planned = plan(positions, rows, {}, TAILS)
+    planned = make_plan(positions, rows, {}, TAILS)
     assert (planned.ahead, planned.rows) == ((), ())
-    assert not is_any_ahead(positions, rows)
+    assert not has_missed_entries(positions, rows)
 
 
 def test_what_is_kept_at_the_ends_is_not_read() -> None:
     kept = {CHAT: {n: entry(n) for n in (11, 12, 15, 18, 19, 20)}}
-    (ahead,) = plan({CHAT: 10}, [row_of([Interval(0)], 20)], kept, TAILS).ahead
+    (ahead,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], kept, TAILS).ahead
     assert ahead.reads == (12, 17)
     whole = {CHAT: {n: entry(n) for n in range(11, 21)}}
-    (covered,) = plan({CHAT: 10}, [row_of([Interval(0)], 20)], whole, TAILS).ahead
+    (covered,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], whole, TAILS).ahead
     assert covered.reads == (20, 20)

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from tidings.gateway.resume.run import Resuming
-from tidings.gateway.seat import Place, Seat
+from tidings.gateway.resume.run import ResumeService
+from tidings.gateway.seat import ChatPosition, ConnectedDevice
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, TenantId, UserId
 from tidings.kernel.pauses import NO_PAUSES
 
@@ -17,7 +17,7 @@ class Ranges:
     def __init__(self) -> None:
         self.asked = 0
 
-    async def catch_up(self, seat: Seat, chat: ChatId, place: Place) -> None:
+    async def catch_up(self, seat: ConnectedDevice, chat: ChatId, place: ChatPosition) -> None:
         del chat
         self.asked += 1
         assert self.asked < 10, "it goes round"
@@ -25,13 +25,13 @@ class Ranges:
             place.position = place.ahead
 
 
-def behind(ranges: Ranges) -> tuple[Resuming, Seat]:
-    resuming: Any = object.__new__(Resuming)
-    resuming._parts, resuming._pauses = SimpleNamespace(ranges=ranges), NO_PAUSES
+def behind(ranges: Ranges) -> tuple[ResumeService, ConnectedDevice]:
+    resuming: Any = object.__new__(ResumeService)
+    resuming._parts, resuming._failpoints = SimpleNamespace(ranges=ranges), NO_PAUSES
     connected: Any = SimpleNamespace()
-    seat = Seat(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
-    seat.places[CHAT] = Place(1)
-    seat.places[CHAT].hear(5)
+    seat = ConnectedDevice(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
+    seat.positions[CHAT] = ChatPosition(1)
+    seat.positions[CHAT].on_push(5)
     return resuming, seat
 
 
@@ -39,7 +39,7 @@ async def test_what_was_noted_is_read_and_then_the_device_is_live() -> None:
     resuming, seat = behind(Ranges())
     await resuming._replay(seat)
     assert seat.is_live
-    assert seat.places[CHAT].position == 5
+    assert seat.positions[CHAT].position == 5
 
 
 async def test_a_device_that_left_while_it_resumed_is_not_waited_for() -> None:

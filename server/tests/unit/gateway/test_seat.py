@@ -5,20 +5,20 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.seat import NOT_SEEN, UNKNOWN, Offer, Place, Seat
+from tidings.gateway.seat import NEVER_JOINED, UNKNOWN, ChatPosition, ConnectedDevice, PushAction
 from tidings.kernel.ids import ChatId, ClientKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 
 CHAT = ChatId("g1")
 KEY = DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone"))
 NOBODY: Any = None
 
 
-def seat(*, is_live: bool = True, position: int | None = None) -> Seat:
-    made = Seat(KEY, NOBODY)
+def seat(*, is_live: bool = True, position: int | None = None) -> ConnectedDevice:
+    made = ConnectedDevice(KEY, NOBODY)
     made.is_live = is_live
     if position is not None:
-        made.places[CHAT] = Place(position)
+        made.positions[CHAT] = ChatPosition(position)
     return made
 
 
@@ -28,15 +28,15 @@ def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
 ) -> None:
     """Reads end at chance moments, and then go up to what was heard of."""
     made, got = seat(position=0), list[int]()
-    place = made.places[CHAT]
+    place = made.positions[CHAT]
     heard = 0
     for first, more, reads in pushes:
         last, before = first + more, place.position
         heard = max(heard, last)
         offer = made.offered(CHAT, first, last)
-        if offer is Offer.NEXT:
+        if offer is PushAction.SEND:
             got += range(max(first, before + 1), last + 1)
-        elif offer is Offer.GAP:
+        elif offer is PushAction.GAP:
             place.is_reading = True
         if place.is_reading and reads:
             got += range(place.position + 1, place.ahead + 1)
@@ -47,28 +47,28 @@ def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
 
 def test_who_resumes_notes_only_how_far_the_chat_has_come() -> None:
     made = seat(is_live=False, position=3)
-    assert [made.offered(CHAT, n, n) for n in (4, 9, 6)] == [Offer.HELD] * 3
-    assert (made.places[CHAT].position, made.places[CHAT].ahead) == (3, 9)
+    assert [made.offered(CHAT, n, n) for n in (4, 9, 6)] == [PushAction.DEFER] * 3
+    assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 9)
     assert made.behind() == [CHAT]
-    assert made.offered(ChatId("new"), 5, 7) is Offer.HELD
-    assert made.places[ChatId("new")].position == UNKNOWN
+    assert made.offered(ChatId("new"), 5, 7) is PushAction.DEFER
+    assert made.positions[ChatId("new")].position == UNKNOWN
 
 
 def test_a_chat_that_is_new_on_a_live_connection_begins_with_what_is_pushed() -> None:
     made = seat()
-    assert made.offered(CHAT, 40, 41) is Offer.NEXT
-    assert made.offered(CHAT, 41, 41) is Offer.OLD
-    assert made.offered(CHAT, 43, 43) is Offer.GAP
+    assert made.offered(CHAT, 40, 41) is PushAction.SEND
+    assert made.offered(CHAT, 41, 41) is PushAction.DUPLICATE
+    assert made.offered(CHAT, 43, 43) is PushAction.GAP
 
 
 def test_what_can_not_be_opened_is_a_hole() -> None:
     made = seat(position=3)
-    assert made.heard(CHAT, 4, 5) is Offer.GAP
-    assert (made.places[CHAT].position, made.places[CHAT].ahead) == (3, 5)
-    assert made.heard(CHAT, 2, 3) is Offer.OLD
+    assert made.on_push(CHAT, 4, 5) is PushAction.GAP
+    assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 5)
+    assert made.on_push(CHAT, 2, 3) is PushAction.DUPLICATE
 
 
-def moves(sequence: int, kind: Kind, *users: str) -> Entry:
+def moves(sequence: int, kind: EntryKind, *users: str) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=0,
@@ -83,12 +83,12 @@ def moves(sequence: int, kind: Kind, *users: str) -> Entry:
 
 def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
     made, left = seat(position=3), list[ChatId]()
-    made.left = left.append
-    made.moved(CHAT, moves(4, Kind.JOIN, "cleo"))
-    assert made.places[CHAT].since == NOT_SEEN
-    made.moved(CHAT, moves(5, Kind.JOIN, "ben", "cleo"))
-    assert made.places[CHAT].since == 5
-    made.moved(CHAT, moves(6, Kind.LEAVE, "cleo"))
+    made.on_left = left.append
+    made.moved(CHAT, moves(4, EntryKind.JOIN, "cleo"))
+    assert made.positions[CHAT].since == NEVER_JOINED
+    made.moved(CHAT, moves(5, EntryKind.JOIN, "ben", "cleo"))
+    assert made.positions[CHAT].since == 5
+    made.moved(CHAT, moves(6, EntryKind.LEAVE, "cleo"))
     assert left == []
-    made.moved(CHAT, moves(7, Kind.LEAVE, "ben"))
-    assert (made.places[CHAT].since, left) == (NOT_SEEN, [CHAT])
+    made.moved(CHAT, moves(7, EntryKind.LEAVE, "ben"))
+    assert (made.positions[CHAT].since, left) == (NEVER_JOINED, [CHAT])

@@ -5,23 +5,23 @@ import asyncio
 import pytest
 from fixtures.loops import until
 
-from tidings.gateway.crew import Crew
-from tidings.gateway.shares import SharedSlots, Shares, aside
+from tidings.gateway.crew import WorkQueue
+from tidings.gateway.shares import FairShares, FairSlots, release_slot
 
 
 def test_a_holder_has_its_share_and_others_have_theirs() -> None:
-    shares: Shares[str] = Shares(2)
+    shares: FairShares[str] = FairShares(2)
     assert [shares.take("a") for _ in range(3)] == [True, True, False]
     assert shares.take("b")
-    shares.give_back("a")
+    shares.release("a")
     assert shares.take("a")
     for holder in ("a", "a", "b"):
-        shares.give_back(holder)
+        shares.release(holder)
     assert len(shares) == 0
 
 
 async def test_a_free_slot_goes_to_the_next_holder_not_to_the_longest_queue() -> None:
-    slots: SharedSlots[str] = SharedSlots(2, 2)
+    slots: FairSlots[str] = FairSlots(2, 2)
     served: list[str] = []
 
     async def work(holder: str) -> None:
@@ -37,7 +37,7 @@ async def test_a_free_slot_goes_to_the_next_holder_not_to_the_longest_queue() ->
 
 
 async def test_a_holder_never_has_more_than_its_share_and_what_is_left_serves_others() -> None:
-    slots: SharedSlots[str] = SharedSlots(4, 3)
+    slots: FairSlots[str] = FairSlots(4, 3)
     go, held = asyncio.Event(), dict[str, int]()
 
     async def work(holder: str) -> None:
@@ -57,7 +57,7 @@ async def test_a_holder_never_has_more_than_its_share_and_what_is_left_serves_ot
 
 @pytest.mark.parametrize("turns", [0, 1])
 async def test_who_stops_waiting_leaves_no_slot_behind(turns: int) -> None:
-    slots: SharedSlots[str] = SharedSlots(1, 1)
+    slots: FairSlots[str] = FairSlots(1, 1)
     await slots.acquire("a")
     waiting = asyncio.create_task(slots.acquire("b"))
     await asyncio.sleep(0)
@@ -72,13 +72,13 @@ async def test_who_stops_waiting_leaves_no_slot_behind(turns: int) -> None:
 
 
 async def test_work_that_steps_aside_gives_up_its_slot_and_waits_for_it_again() -> None:
-    slots: SharedSlots[str] = SharedSlots(1, 1)
+    slots: FairSlots[str] = FairSlots(1, 1)
     said: list[str] = []
     go = asyncio.Event()
 
     async def slow() -> None:
         async with slots.slot("slow"):
-            async with aside():
+            async with release_slot():
                 await go.wait()
             assert slots.held("slow") == 1
             said.append("slow")
@@ -95,9 +95,9 @@ async def test_work_that_steps_aside_gives_up_its_slot_and_waits_for_it_again() 
 
 
 async def test_work_that_fails_while_it_is_aside_gives_nothing_back_twice() -> None:
-    slots: SharedSlots[str] = SharedSlots(1, 1)
+    slots: FairSlots[str] = FairSlots(1, 1)
     with pytest.raises(RuntimeError):
-        async with slots.slot("a"), aside():
+        async with slots.slot("a"), release_slot():
             raise RuntimeError("gone")
     async with slots.slot("b"):
         assert not slots._free
@@ -109,7 +109,7 @@ async def test_a_crew_goes_on_while_one_of_it_is_aside_and_is_never_more_than_al
     async def work(item: int) -> None:
         nonlocal working, most
         if item == 0:
-            async with aside():
+            async with release_slot():
                 await go.wait()
         working += 1
         most = max(most, working)
@@ -118,7 +118,7 @@ async def test_a_crew_goes_on_while_one_of_it_is_aside_and_is_never_more_than_al
         done.append(item)
 
     faults: list[str] = []
-    crew: Crew[int] = Crew(work, 2, lambda what, _: faults.append(what))
+    crew: WorkQueue[int] = WorkQueue(work, 2, lambda what, _: faults.append(what))
     for item in range(6):
         crew.add(item)
     await until(lambda: sorted(done) == [1, 2, 3, 4, 5])
@@ -133,15 +133,15 @@ async def test_a_crew_goes_on_while_one_of_it_is_aside_and_is_never_more_than_al
 
 async def test_a_crew_keeps_its_places_when_work_fails_or_is_stopped_while_it_is_aside() -> None:
     async def work(item: int) -> None:
-        async with aside():
+        async with release_slot():
             if item:
                 raise RuntimeError("gone")
             await asyncio.Event().wait()
 
     faults: list[str] = []
-    crew: Crew[int] = Crew(work, 1, lambda what, _: faults.append(what))
+    crew: WorkQueue[int] = WorkQueue(work, 1, lambda what, _: faults.append(what))
     for item in (1, 2, 0):
         crew.add(item)
     await until(lambda: len(faults) == 2 and not crew._waiting)
-    await crew.settled(0)
+    await crew.wait_idle(0)
     assert crew._working == 0

@@ -6,7 +6,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.timers import Timers
+from tidings.gateway.timers import TimerWheel
 
 TURN_S = 0.25
 
@@ -17,7 +17,7 @@ class Item:
 
 
 def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:
-    timers, late, early = Timers[Item](TURN_S), Item(), Item()
+    timers, late, early = TimerWheel[Item](TURN_S), Item(), Item()
     timers.set(late, 2.0)
     timers.set(early, 1.0)
     assert timers.due(0.99) == []
@@ -26,7 +26,7 @@ def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:
 
 
 def test_who_was_given_out_can_be_set_again_or_cancelled() -> None:
-    timers, item = Timers[Item](TURN_S), Item()
+    timers, item = TimerWheel[Item](TURN_S), Item()
     timers.set(item, 1.0)
     assert timers.due(1.0) == [item]
     timers.cancel(item)
@@ -35,7 +35,7 @@ def test_who_was_given_out_can_be_set_again_or_cancelled() -> None:
 
 
 def test_a_new_time_replaces_the_old_and_a_cancelled_one_is_forgotten() -> None:
-    timers, moved, gone, never = Timers[Item](TURN_S), Item(), Item(), Item()
+    timers, moved, gone, never = TimerWheel[Item](TURN_S), Item(), Item(), Item()
     timers.set(moved, 5.0)
     timers.set(moved, 1.0)
     timers.set(gone, 1.0)
@@ -49,7 +49,7 @@ def test_a_new_time_replaces_the_old_and_a_cancelled_one_is_forgotten() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=30))
 def test_nobody_is_early_and_nobody_later_than_a_turn(times: list[tuple[float, float]]) -> None:
-    timers = Timers[Item](TURN_S)
+    timers = TimerWheel[Item](TURN_S)
     wanted = {Item(): at for _, at in times}
     for item, (before, at) in zip(wanted, times, strict=True):
         timers.set(item, before)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.socket.answer import spelled
+from tidings.gateway.socket.answer import render_refusal
 from tidings.gateway.socket.forwarded import client_address
-from tidings.gateway.socket.head import Head, HeadReader, HeadRefusedError
+from tidings.gateway.socket.head import BadRequestHeadError, RequestHead, RequestHeadParser
 from tidings.gateway.socket.options import ForwardedBy, UpgradeRules
-from tidings.gateway.socket.ports import Refusal, Upgrade
-from tidings.gateway.socket.upgrade import check, told_again
+from tidings.gateway.socket.ports import UpgradeRefusal, UpgradeRequest
+from tidings.gateway.socket.upgrade import check_upgrade, rebuild_request
 from tidings.kernel.errors import Code
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -23,8 +23,8 @@ RAW = (
 RULES = UpgradeRules(subprotocols=("two",))
 
 
-def read(raw: bytes, sizes: list[int] | None = None) -> Head | None:
-    reader, head = HeadReader(4_096, 32), None
+def read(raw: bytes, sizes: list[int] | None = None) -> RequestHead | None:
+    reader, head = RequestHeadParser(4_096, 32), None
     for size in [*(sizes or []), len(raw)]:
         piece, raw = raw[:size], raw[size:]
         if piece and head is None:
@@ -47,44 +47,46 @@ def test_what_comes_behind_the_head_is_kept() -> None:
 def test_any_bytes_are_a_head_or_a_refusal_or_not_enough(raw: bytes) -> None:
     try:
         head = read(raw)
-    except HeadRefusedError:
+    except BadRequestHeadError:
         return
-    assert head is None or isinstance(check(head, "192.0.2.1", RULES), Refusal | Upgrade)
+    assert head is None or isinstance(
+        check_upgrade(head, "192.0.2.1", RULES), UpgradeRefusal | UpgradeRequest
+    )
 
 
 @given(st.binary(min_size=1, max_size=60), st.integers(min_value=0, max_value=len(RAW) - 1))
 def test_a_damaged_request_never_raises(damage: bytes, at: int) -> None:
     try:
         head = read(RAW[:at] + damage + RAW[at + len(damage) :])
-    except HeadRefusedError:
+    except BadRequestHeadError:
         return
     if head is not None:
-        check(head, "192.0.2.1", RULES)
+        check_upgrade(head, "192.0.2.1", RULES)
 
 
 def test_list_headers_count_over_all_their_lines_and_in_any_case() -> None:
     head = read(RAW)
     assert head is not None
-    upgrade = check(head, "192.0.2.1", RULES)
-    assert isinstance(upgrade, Upgrade)
+    upgrade = check_upgrade(head, "192.0.2.1", RULES)
+    assert isinstance(upgrade, UpgradeRequest)
     assert (upgrade.subprotocol, upgrade.client) == ("two", "192.0.2.1")
 
 
 def test_what_was_checked_is_told_again_the_same() -> None:
     head = read(RAW)
     assert head is not None
-    upgrade = check(head, "192.0.2.1", RULES)
-    assert isinstance(upgrade, Upgrade)
-    again = read(told_again(upgrade, upgrade.extensions))
+    upgrade = check_upgrade(head, "192.0.2.1", RULES)
+    assert isinstance(upgrade, UpgradeRequest)
+    again = read(rebuild_request(upgrade, upgrade.extensions))
     assert again is not None
-    repeated = check(again, "192.0.2.1", UpgradeRules(path="/", subprotocols=("two",)))
-    assert isinstance(repeated, Upgrade)
+    repeated = check_upgrade(again, "192.0.2.1", UpgradeRules(path="/", subprotocols=("two",)))
+    assert isinstance(repeated, UpgradeRequest)
     assert (repeated.key, repeated.subprotocol) == (upgrade.key, upgrade.subprotocol)
 
 
 def test_no_header_can_be_smuggled_into_what_is_told_again() -> None:
     smuggled = RAW.replace(b"Protocol: one", b"Extensions: a\rX: b")
-    with pytest.raises(HeadRefusedError):
+    with pytest.raises(BadRequestHeadError):
         read(smuggled)
 
 
@@ -113,12 +115,12 @@ PROXIES = tuple(ipaddress.ip_network(text) for text in ("10.0.0.0/8", "2001:db8:
 def test_the_client_is_the_first_that_is_no_proxy_of_ours(
     peer: str, by: ForwardedBy, values: list[str], client: str
 ) -> None:
-    head = Head("GET", "/", "1.1", tuple((by, value) for value in values))
+    head = RequestHead("GET", "/", "1.1", tuple((by, value) for value in values))
     assert client_address(peer, head, UpgradeRules(trusted_proxies=PROXIES, forwarded_by=by)) == client
 
 
 def test_a_refusal_is_an_answer_that_a_machine_can_read() -> None:
-    raw = spelled(Refusal(503, Code.OVERLOADED, "Full", {"X-A": "b"}, retry_after_ms=1_001))
+    raw = render_refusal(UpgradeRefusal(503, Code.OVERLOADED, "Full", {"X-A": "b"}, retry_after_ms=1_001))
     head, _, body = raw.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"\r\nRetry-After: 2" in head

@@ -6,9 +6,9 @@ import pytest
 from fixtures.job_scene import JobScene
 
 from tidings.jobs import rules
-from tidings.jobs.look_after import LookAfter
-from tidings.jobs.model import ChunkRef, Done, Due, Job
-from tidings.kernel.fences import Fence, Reached, fence_at
+from tidings.jobs.look_after import JobSweeper
+from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job
+from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at
 
 ALL = [0, 1, 2, 3]
 
@@ -96,7 +96,7 @@ type Apply = Callable[[pytest.MonkeyPatch], None]
 
 
 def asks_nobody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rules, "explained_by_lag", lambda *_: False)
+    patch.setattr(rules, "is_explained_by_lag", lambda *_: False)
 
 
 def notes_a_fence_at_every_look(patch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,9 @@ def keeps_a_passed_fence(patch: pytest.MonkeyPatch) -> None:
     honest = rules.silence
 
     def silence(
-        missing: Collection[ChunkRef], reached: Mapping[ChunkRef, Reached], fences: Collection[Fence]
+        missing: Collection[ChunkRef],
+        reached: Mapping[ChunkRef, PartitionProgress],
+        fences: Collection[OffsetFence],
     ) -> rules.Silence:
         kept = tuple(fences) or tuple({fence_at(place) for place in reached.values()})
         return honest(missing, reached, fences)._replace(fences=kept)
@@ -120,7 +122,9 @@ def publishes_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
     honest = rules.silence
 
     def silence(
-        missing: Sequence[ChunkRef], reached: Mapping[ChunkRef, Reached], fences: Collection[Fence]
+        missing: Sequence[ChunkRef],
+        reached: Mapping[ChunkRef, PartitionProgress],
+        fences: Collection[OffsetFence],
     ) -> rules.Silence:
         found = honest(missing, reached, fences)
         return found._replace(lost=missing if found.lost else ())
@@ -131,22 +135,24 @@ def publishes_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
 class Stale:
     """Answers with what was read before."""
 
-    def __init__(self, read: Collection[Done]) -> None:
+    def __init__(self, read: Collection[ChunkResult]) -> None:
         self._read = read
 
-    async def done(self, *_: object) -> Collection[Done]:
+    async def done(self, *_: object) -> Collection[ChunkResult]:
         return self._read
 
 
 def reads_the_marks_before_the_offsets(patch: pytest.MonkeyPatch) -> None:
-    honest = LookAfter._silence
+    honest = JobSweeper._silence
 
-    async def silence(self: LookAfter, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+    async def silence(
+        self: JobSweeper, job: Job, due: DueJob, done: Collection[ChunkResult]
+    ) -> rules.Silence:
         with patch.context() as inner:
             inner.setattr(self, "_store", Stale(done))
             return await honest(self, job, due, done)
 
-    patch.setattr(LookAfter, "_silence", silence)
+    patch.setattr(JobSweeper, "_silence", silence)
 
 
 def asks_before_the_start(patch: pytest.MonkeyPatch) -> None:
@@ -154,13 +160,15 @@ def asks_before_the_start(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_fences_while_the_brokers_are_away(patch: pytest.MonkeyPatch) -> None:
-    honest = LookAfter._silence
+    honest = JobSweeper._silence
 
-    async def silence(self: LookAfter, job: Job, due: Due, done: Collection[Done]) -> rules.Silence:
+    async def silence(
+        self: JobSweeper, job: Job, due: DueJob, done: Collection[ChunkResult]
+    ) -> rules.Silence:
         found = await honest(self, job, due, done)
         return found._replace(fences=()) if found == rules.Silence((), due.fences) else found
 
-    patch.setattr(LookAfter, "_silence", silence)
+    patch.setattr(JobSweeper, "_silence", silence)
 
 
 MUTANTS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from tidings.jobs.model import ChunkRef, JobId
-from tidings.jobs.store.topic import decode
+from tidings.jobs.store.topic import decode_chunk
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.records import Record
@@ -16,7 +16,7 @@ def record(value: bytes | None) -> Record:
 def test_a_chunk_is_read() -> None:
     job = JobId(new_ulid())
     value = b'{"tenant":"acme","job":"%s","chunk":3}' % job.encode()
-    assert decode(record(value)) == ChunkRef(tenant=TenantId("acme"), job=job, chunk=3)
+    assert decode_chunk(record(value)) == ChunkRef(tenant=TenantId("acme"), job=job, chunk=3)
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_a_chunk_is_read() -> None:
 )
 def test_what_can_not_be_a_chunk_is_not_decoded(value: bytes | None) -> None:
     with pytest.raises(UndecodableError):
-        decode(record(value))
+        decode_chunk(record(value))

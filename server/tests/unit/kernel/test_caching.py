@@ -3,12 +3,12 @@ from dataclasses import dataclass, field
 
 import pytest
 from fixtures.loops import until
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 
-from tidings.kernel.caching import Cache, Keep
+from tidings.kernel.caching import Cache, CachePolicy
 from tidings.kernel.errors import Code, TidingsError
 
-KEEP = Keep(fresh_s=30, outage_s=300, retry_s=5, count=3, absent_count=2)
+KEEP = CachePolicy(fresh_s=30, outage_s=300, retry_s=5, count=3, absent_count=2)
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Source:
     loads: list[str] = field(default_factory=list)
     fails_with: TidingsError | None = None
     gate: asyncio.Event | None = None
-    clock: TurnedClock = field(default_factory=TurnedClock)
+    clock: AdjustableClock = field(default_factory=AdjustableClock)
 
     async def load(self, key: str) -> str | None:
         self.loads.append(key)
@@ -28,7 +28,7 @@ class Source:
             raise self.fails_with
         return found
 
-    def cache(self, keep: Keep = KEEP) -> Cache[str, str]:
+    def cache(self, keep: CachePolicy = KEEP) -> Cache[str, str]:
         return Cache(self.load, self.clock, keep)
 
 
@@ -128,6 +128,6 @@ async def test_what_was_forgotten_is_loaded_again(source: Source) -> None:
     await cache.get("a")
     await cache.get("nobody")
     source.rows |= {"a": "changed", "nobody": "came"}
-    cache.forget("a")
-    cache.forget("nobody")
+    cache.evict("a")
+    cache.evict("nobody")
     assert [await cache.get("a"), await cache.get("nobody")] == ["changed", "came"]

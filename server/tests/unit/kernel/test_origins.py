@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidings.kernel.origins import LOCAL, Origins
+from tidings.kernel.origins import LOCAL, AllowedOrigins
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from tidings.kernel.origins import LOCAL, Origins
     ],
 )
 def test_exact_origins_and_any_port_of_this_machine(origin: str, is_allowed: bool) -> None:  # noqa: FBT001
-    assert Origins.parse(["https://app.example", *LOCAL.split(",")]).allow(origin) is is_allowed
+    assert AllowedOrigins.parse(["https://app.example", *LOCAL.split(",")]).allow(origin) is is_allowed
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_exact_origins_and_any_port_of_this_machine(origin: str, is_allowed: boo
 )
 def test_other_wildcards_are_refused(origin: str) -> None:
     with pytest.raises(ValueError, match="is not an origin"):
-        Origins.parse([origin])
+        AllowedOrigins.parse([origin])

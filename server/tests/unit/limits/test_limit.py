@@ -7,15 +7,15 @@ import pytest
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import Ask, Kind, Policy
-from tidings.limits.ports import BucketsAwayError
-from tidings.limits.rules import Taking
+from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
+from tidings.limits.ports import LimiterUnavailableError
+from tidings.limits.rules import TakeResult
 
 ACME = TenantId("acme")
-POLICIES = {kind: Policy(count=1, period_s=60, burst=3) for kind in Kind}
-ANNA, BEN = (Ask(Kind.USER, ACME, name) for name in ("anna", "ben"))
+POLICIES = {kind: LimitPolicy(count=1, period_s=60, burst=3) for kind in LimitKind}
+ANNA, BEN = (TokenRequest(LimitKind.USER, ACME, name) for name in ("anna", "ben"))
 
 
 class HeldClock(SystemClock):
@@ -33,22 +33,22 @@ class Shared:
         self.asked = 0
         self.left: int | None = None
 
-    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
         self.asked += 1
         if self.is_away:
-            raise BucketsAwayError("no answer in time")
+            raise LimiterUnavailableError("no answer in time")
         if self.left is not None:
-            return Taking(is_allowed=False, levels=(self.left,) * len(asks))
-        return Taking(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
+            return TakeResult(is_allowed=False, levels=(self.left,) * len(asks))
+        return TakeResult(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
 
 
 class Scene:
     def __init__(self, max_buckets: int = 10) -> None:
         self.clock, self.shared = HeldClock(), Shared()
         self.local = LocalBuckets(self.clock, max_buckets=max_buckets)
-        self.limiter = Limiter(self.shared, self.local, POLICIES, self.clock, retry_s=1.0)
+        self.limiter = RateLimiter(self.shared, self.local, POLICIES, self.clock, retry_s=1.0)
 
-    async def allowed(self, *asks: Ask) -> bool:
+    async def allowed(self, *asks: TokenRequest) -> bool:
         return (await self.limiter.take(asks)).is_allowed
 
 
@@ -93,18 +93,20 @@ async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes
     scene = Scene(max_buckets=3)
     scene.shared.is_away = True
     for name in "abcab":
-        await scene.allowed(Ask(Kind.USER, ACME, name))
-    await scene.allowed(Ask(Kind.USER, ACME, "d"))
+        await scene.allowed(TokenRequest(LimitKind.USER, ACME, name))
+    await scene.allowed(TokenRequest(LimitKind.USER, ACME, "d"))
     assert len(scene.local) == 3
-    assert [(await scene.limiter.take([Ask(Kind.USER, ACME, name)])).remaining for name in "ac"] == [0, 2]
+    assert [
+        (await scene.limiter.take([TokenRequest(LimitKind.USER, ACME, name)])).remaining for name in "ac"
+    ] == [0, 2]
 
 
 async def test_nothing_is_taken_here_unless_all_allow() -> None:
     scene = Scene()
     scene.shared.is_away = True
     for _ in range(3):
-        assert await scene.allowed(Ask(Kind.TENANT, ACME))
-    assert not await scene.allowed(ANNA, Ask(Kind.TENANT, ACME))
+        assert await scene.allowed(TokenRequest(LimitKind.TENANT, ACME))
+    assert not await scene.allowed(ANNA, TokenRequest(LimitKind.TENANT, ACME))
     assert (await scene.limiter.take([ANNA])).remaining == 2
 
 
@@ -113,18 +115,18 @@ async def test_nothing_is_taken_here_unless_all_allow() -> None:
     [
         [],
         [ANNA, ANNA],
-        [ANNA, Ask(Kind.USER, TenantId("other"), "anna")],
-        [Ask(Kind.USER, ACME, "anna", 0)],
+        [ANNA, TokenRequest(LimitKind.USER, TenantId("other"), "anna")],
+        [TokenRequest(LimitKind.USER, ACME, "anna", 0)],
     ],
 )
-async def test_asks_that_make_no_sense_are_refused(asks: list[Ask]) -> None:
+async def test_asks_that_make_no_sense_are_refused(asks: list[TokenRequest]) -> None:
     with pytest.raises(ValueError, match=r"take asks|at least one"):
         await Scene().limiter.take(asks)
 
 
 async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() -> None:
     scene = Scene()
-    policy = POLICIES[Kind.USER]
+    policy = POLICIES[LimitKind.USER]
     scene.shared.left = policy.token // 3
     assert not await scene.allowed(ANNA)
     scene.clock.at += 39.9
@@ -139,7 +141,7 @@ async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest
     monkeypatch.setattr("tidings.limits.limit.MAX_NOTED", 2)
     scene = Scene()
     scene.shared.left = 0
-    asks = [Ask(Kind.USER, ACME, f"user{n}") for n in range(5)]
+    asks = [TokenRequest(LimitKind.USER, ACME, f"user{n}") for n in range(5)]
     for ask in asks:
         assert not await scene.allowed(ask)
-    assert [scene.limiter.turned_away(ask) is not None for ask in asks] == [False] * 3 + [True] * 2
+    assert [scene.limiter.is_blocked(ask) is not None for ask in asks] == [False] * 3 + [True] * 2

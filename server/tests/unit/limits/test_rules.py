@@ -6,29 +6,29 @@ from hypothesis import strategies as st
 
 from tidings.kernel.ids import TenantId
 from tidings.limits import rules
-from tidings.limits.model import Ask, Kind, Policy
-from tidings.limits.rules import Bucket, Taking
+from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
+from tidings.limits.rules import BucketState, TakeResult
 
 ACME = TenantId("acme")
-USER = Ask(Kind.USER, ACME, "anna")
+USER = TokenRequest(LimitKind.USER, ACME, "anna")
 
 policies = st.builds(
-    Policy,
+    LimitPolicy,
     count=st.integers(1, 100_000),
     period_s=st.sampled_from([1, 60, 3_600, 86_400]),
     burst=st.integers(1, 10_000),
 )
 
 
-def one(bucket: Bucket | None, policy: Policy, now_us: int, tokens: int = 1) -> Taking:
-    return rules.take([bucket], [policy], [Ask(Kind.USER, ACME, "anna", tokens)], now_us)
+def one(bucket: BucketState | None, policy: LimitPolicy, now_us: int, tokens: int = 1) -> TakeResult:
+    return rules.take([bucket], [policy], [TokenRequest(LimitKind.USER, ACME, "anna", tokens)], now_us)
 
 
 @given(
     policies, st.lists(st.tuples(st.integers(-(10**6), 10**9), st.integers(1, 5)), min_size=1, max_size=60)
 )
 def test_never_more_than_the_burst_and_the_rate_times_the_time(
-    policy: Policy, steps: list[tuple[int, int]]
+    policy: LimitPolicy, steps: list[tuple[int, int]]
 ) -> None:
     bucket, now, forward, taken = None, 10**15, 0, 0
     for step_us, tokens in steps:
@@ -36,7 +36,7 @@ def test_never_more_than_the_burst_and_the_rate_times_the_time(
         forward += max(0, step_us)
         taking = one(bucket, policy, now, tokens)
         if taking.is_allowed:
-            bucket = Bucket(taking.levels[0], now)
+            bucket = BucketState(taking.levels[0], now)
             taken += min(tokens, policy.burst)
         assert 0 <= taking.levels[0] <= policy.capacity
         assert taken * policy.token <= policy.capacity + forward * policy.count
@@ -44,12 +44,12 @@ def test_never_more_than_the_burst_and_the_rate_times_the_time(
 
 @given(policies, st.integers(0, 10**10), st.integers(1, 20_000), st.integers(1, 3))
 def test_who_comes_back_when_he_was_told_is_let_in(
-    policy: Policy, at_us: int, level_tenths: int, tokens: int
+    policy: LimitPolicy, at_us: int, level_tenths: int, tokens: int
 ) -> None:
-    bucket = Bucket(min(policy.capacity, level_tenths * policy.token // 10_000), at_us)
-    ask = Ask(Kind.USER, ACME, "anna", tokens)
+    bucket = BucketState(min(policy.capacity, level_tenths * policy.token // 10_000), at_us)
+    ask = TokenRequest(LimitKind.USER, ACME, "anna", tokens)
     taking = one(bucket, policy, at_us, tokens)
-    told = rules.verdict([policy], [ask], taking, is_local=False)
+    told = rules.to_verdict([policy], [ask], taking, is_local=False)
     assert (told.retry_after_s == 0) is taking.is_allowed
     later = one(bucket, policy, at_us + told.retry_after_s * 1_000_000, tokens)
     assert later.is_allowed
@@ -58,36 +58,36 @@ def test_who_comes_back_when_he_was_told_is_let_in(
 
 
 @given(policies, st.integers(1, 100))
-def test_after_the_reset_it_is_full(policy: Policy, taken: int) -> None:
+def test_after_the_reset_it_is_full(policy: LimitPolicy, taken: int) -> None:
     taking = one(None, policy, 0, taken)
-    told = rules.verdict([policy], [USER], taking, is_local=False)
-    level = rules.level_at(Bucket(taking.levels[0], 0), policy, told.reset_s * 1_000_000)
+    told = rules.to_verdict([policy], [USER], taking, is_local=False)
+    level = rules.level_at(BucketState(taking.levels[0], 0), policy, told.reset_s * 1_000_000)
     assert level == policy.capacity
 
 
 def test_nothing_is_taken_anywhere_unless_all_allow() -> None:
-    roomy, empty = Policy(count=1, period_s=1, burst=10), Policy(count=1, period_s=1, burst=1)
-    asks = [USER, Ask(Kind.TENANT, ACME)]
-    taking = rules.take([None, Bucket(0, 0)], [roomy, empty], asks, 0)
-    assert taking == Taking(is_allowed=False, levels=(roomy.capacity, 0))
-    told = rules.verdict([roomy, empty], asks, taking, is_local=False)
-    assert (told.kind, told.limit, told.remaining, told.retry_after_s) == (Kind.TENANT, 1, 0, 1)
+    roomy, empty = LimitPolicy(count=1, period_s=1, burst=10), LimitPolicy(count=1, period_s=1, burst=1)
+    asks = [USER, TokenRequest(LimitKind.TENANT, ACME)]
+    taking = rules.take([None, BucketState(0, 0)], [roomy, empty], asks, 0)
+    assert taking == TakeResult(is_allowed=False, levels=(roomy.capacity, 0))
+    told = rules.to_verdict([roomy, empty], asks, taking, is_local=False)
+    assert (told.kind, told.limit, told.remaining, told.retry_after_s) == (LimitKind.TENANT, 1, 0, 1)
 
 
 def test_the_bucket_that_is_the_nearest_to_refusing_is_told() -> None:
-    wide, narrow = Policy(count=100, period_s=1, burst=1000), Policy(count=1, period_s=60, burst=3)
-    asks = [USER, Ask(Kind.CODE_NUMBER, ACME, "+49")]
-    told = rules.verdict(
+    wide, narrow = LimitPolicy(count=100, period_s=1, burst=1000), LimitPolicy(count=1, period_s=60, burst=3)
+    asks = [USER, TokenRequest(LimitKind.CODE_NUMBER, ACME, "+49")]
+    told = rules.to_verdict(
         [wide, narrow], asks, rules.take([None, None], [wide, narrow], asks, 0), is_local=False
     )
-    assert (told.kind, told.limit, told.remaining, told.reset_s) == (Kind.CODE_NUMBER, 3, 2, 60)
+    assert (told.kind, told.limit, told.remaining, told.reset_s) == (LimitKind.CODE_NUMBER, 3, 2, 60)
 
 
 def test_asking_for_more_than_there_ever_is_takes_all_of_it() -> None:
-    policy = Policy(count=1, period_s=1, burst=5)
+    policy = LimitPolicy(count=1, period_s=1, burst=5)
     taking = one(None, policy, 0, tokens=50)
-    assert taking == Taking(is_allowed=True, levels=(0,))
-    assert not one(Bucket(policy.capacity - 1, 0), policy, 0, tokens=50).is_allowed
+    assert taking == TakeResult(is_allowed=True, levels=(0,))
+    assert not one(BucketState(policy.capacity - 1, 0), policy, 0, tokens=50).is_allowed
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_asking_for_more_than_there_ever_is_takes_all_of_it() -> None:
 )
 def test_a_policy_that_could_not_be_counted_exactly_is_refused(count: int, period_s: int, burst: int) -> None:
     with pytest.raises(ValueError, match="can't be counted"):
-        Policy(count=count, period_s=period_s, burst=burst)
+        LimitPolicy(count=count, period_s=period_s, burst=burst)
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,20 @@ def test_a_policy_that_could_not_be_counted_exactly_is_refused(count: int, perio
     ],
 )
 def test_an_address_stands_for_its_subscriber(address: str, place: str) -> None:
-    assert rules.place_of(address) == place
+    assert rules.address_key(address) == place
 
 
 @given(st.floats(0.001, 1_000_000), st.integers(1, 1_000_000))
 def test_any_rate_that_a_tenant_may_have_can_be_counted(per_s: float, burst: int) -> None:
-    policy = rules.policy_of(per_s, burst)
+    policy = rules.policy_for(per_s, burst)
     assert policy.burst == burst
     assert policy.count / policy.period_s == pytest.approx(per_s, rel=0.2)
 
 
 def test_whole_rates_stay_what_they_are_and_slow_ones_have_an_end() -> None:
-    assert rules.policy_of(20.0, 60) == Policy(count=20, period_s=1, burst=60)
-    assert rules.policy_of(0.1, 1) == Policy(count=1, period_s=10, burst=1)
-    assert rules.policy_of(0.000001, 1) == Policy(count=1, period_s=3_600, burst=1)
+    assert rules.policy_for(20.0, 60) == LimitPolicy(count=20, period_s=1, burst=60)
+    assert rules.policy_for(0.1, 1) == LimitPolicy(count=1, period_s=10, burst=1)
+    assert rules.policy_for(0.000001, 1) == LimitPolicy(count=1, period_s=3_600, burst=1)
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_whole_rates_stay_what_they_are_and_slow_ones_have_an_end() -> None:
     ],
 )
 def test_the_network_of_an_ipv6_address_is_its_site(address: str, network: str | None) -> None:
-    assert rules.network_of(address) == network
+    assert rules.network_key(address) == network

@@ -19,11 +19,18 @@ from tidings.kernel.ids import (
     new_ulid,
     split_message_id,
 )
-from tidings.messages.content import MAX_CONTENT_BYTES, MAX_DATA_DEPTH, Content, decode, encode, said
-from tidings.messages.model import Kind, SendKey
+from tidings.messages.content import (
+    MAX_CONTENT_BYTES,
+    MAX_DATA_DEPTH,
+    Content,
+    decode_content,
+    encode_content,
+    fingerprint_input,
+)
+from tidings.messages.model import EntryKind, IdempotencyKey
 
 CHAT = ChatKey(TenantId("acme"), ChatId("c"))
-KEY = SendKey(UserId("anna"), ClientKey("k"))
+KEY = IdempotencyKey(UserId("anna"), ClientKey("k"))
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -35,11 +42,11 @@ json_values = st.recursive(
 @given(st.text(min_size=1, max_size=200), st.dictionaries(st.text(max_size=5), json_values, max_size=3))
 def test_content_comes_back_as_it_was_said(text: str, data: dict[str, Any]) -> None:
     content = Content(text=text, data=data, reply_to=7, mentions=(UserId("ben"),))
-    assert decode(encode(content)) == content
+    assert decode_content(encode_content(content)) == content
 
 
 def test_the_same_words_are_the_same_bytes_whatever_the_order_of_names() -> None:
-    assert encode(Content(text="x", data={"a": 1, "b": 2})) == encode(
+    assert encode_content(Content(text="x", data={"a": 1, "b": 2})) == encode_content(
         Content(text="x", data={"b": 2, "a": 1})
     )
 
@@ -52,29 +59,29 @@ def code_of(doing: Callable[[], object]) -> Code:
 
 def test_content_is_bounded_in_size_and_depth_and_says_something() -> None:
     fits = "x" * (MAX_CONTENT_BYTES - len('{"text":""}'))
-    assert len(encode(Content(text=fits))) == MAX_CONTENT_BYTES
-    assert code_of(lambda: encode(Content(text=fits + "x"))) is Code.CONTENT_TOO_LARGE
+    assert len(encode_content(Content(text=fits))) == MAX_CONTENT_BYTES
+    assert code_of(lambda: encode_content(Content(text=fits + "x"))) is Code.CONTENT_TOO_LARGE
     deep: dict[str, Any] = {}
     for _ in range(MAX_DATA_DEPTH):
         deep = {"in": deep}
-    assert code_of(lambda: encode(Content(data=deep))) is Code.CONTENT_INVALID
-    assert code_of(lambda: encode(Content())) is Code.CONTENT_INVALID
-    encode(Content(data={}))
+    assert code_of(lambda: encode_content(Content(data=deep))) is Code.CONTENT_INVALID
+    assert code_of(lambda: encode_content(Content())) is Code.CONTENT_INVALID
+    encode_content(Content(data={}))
 
 
 def test_tries_differ_in_anything_that_matters_and_in_nothing_else() -> None:
-    body = encode(Content(text="hi"))
-    first = said(CHAT, KEY, Kind.MESSAGE, body)
-    assert said(CHAT, KEY, Kind.MESSAGE, encode(Content(text="hi"))) == first
+    body = encode_content(Content(text="hi"))
+    first = fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, body)
+    assert fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, encode_content(Content(text="hi"))) == first
     others = [
-        said(ChatKey(TenantId("acme"), ChatId("d")), KEY, Kind.MESSAGE, body),
-        said(ChatKey(TenantId("other"), ChatId("c")), KEY, Kind.MESSAGE, body),
-        said(CHAT, SendKey(UserId("ben"), KEY.client_key), Kind.MESSAGE, body),
-        said(CHAT, SendKey(KEY.sender, ClientKey("l")), Kind.MESSAGE, body),
-        said(CHAT, KEY, Kind.EDIT, body),
-        said(CHAT, KEY, Kind.MESSAGE, body, about=1),
-        said(CHAT, KEY, Kind.MESSAGE, body, ttl_s=1),
-        said(CHAT, KEY, Kind.MESSAGE, encode(Content(text="ho"))),
+        fingerprint_input(ChatKey(TenantId("acme"), ChatId("d")), KEY, EntryKind.MESSAGE, body),
+        fingerprint_input(ChatKey(TenantId("other"), ChatId("c")), KEY, EntryKind.MESSAGE, body),
+        fingerprint_input(CHAT, IdempotencyKey(UserId("ben"), KEY.client_key), EntryKind.MESSAGE, body),
+        fingerprint_input(CHAT, IdempotencyKey(KEY.sender, ClientKey("l")), EntryKind.MESSAGE, body),
+        fingerprint_input(CHAT, KEY, EntryKind.EDIT, body),
+        fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, body, about=1),
+        fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, body, ttl_s=1),
+        fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, encode_content(Content(text="ho"))),
     ]
     assert len({first, *others}) == len(others) + 1
 

@@ -4,13 +4,13 @@ import msgspec
 import pytest
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.events import Committed, decode, encode, kafka_key
-from tidings.messages.model import Entry, Kind
+from tidings.messages.events import CommittedEvent, decode_event, encode_event, partition_key
+from tidings.messages.model import Entry, EntryKind
 
 ENTRY = Entry(
     sequence=7,
     ordinal=5,
-    kind=Kind.MESSAGE,
+    kind=EntryKind.MESSAGE,
     sender=UserId("anna"),
     client_key=ClientKey("01JCQ2W3E4R5T6Y7U8I9O0PASD"),
     fingerprint=bytes(32),
@@ -19,27 +19,27 @@ ENTRY = Entry(
     reaction_counts={"+1": 2},
     reaction_users=("+1 ben",),
 )
-EVENT = Committed(TenantId("acme"), ChatId("g-1"), (ENTRY,), 3)
+EVENT = CommittedEvent(TenantId("acme"), ChatId("g-1"), (ENTRY,), 3)
 
 
 def test_an_event_comes_back_as_it_was() -> None:
-    assert decode(encode(EVENT)) == EVENT
+    assert decode_event(encode_event(EVENT)) == EVENT
 
 
 def test_beside_its_content_an_event_is_small() -> None:
-    assert len(encode(EVENT)) - len(ENTRY.content or b"") < 150
+    assert len(encode_event(EVENT)) - len(ENTRY.content or b"") < 150
 
 
 def test_what_is_no_event_is_told_from_one() -> None:
     with pytest.raises(msgspec.DecodeError):
-        decode(encode(EVENT)[:-1])
+        decode_event(encode_event(EVENT)[:-1])
 
 
 def test_an_entry_of_a_version_with_more_fields_is_understood() -> None:
-    newer = msgspec.msgpack.decode(encode(EVENT))
+    newer = msgspec.msgpack.decode(encode_event(EVENT))
     newer[2][0].append("a field of tomorrow")
-    assert decode(msgspec.msgpack.encode(newer)) == EVENT
+    assert decode_event(msgspec.msgpack.encode(newer)) == EVENT
 
 
 def test_a_chats_events_have_one_key() -> None:
-    assert kafka_key(ChatKey(TenantId("acme"), ChatId("g-1"))) == b"acme#g-1"
+    assert partition_key(ChatKey(TenantId("acme"), ChatId("g-1"))) == b"acme#g-1"

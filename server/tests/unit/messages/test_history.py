@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 from simulation.keys import SimKeys
 
 from tidings.chats.model import Interval
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.history import History, Page
-from tidings.messages.model import Entry, Kind
+from tidings.messages.history import History, HistorySlice
+from tidings.messages.model import Entry, EntryKind
 
 CHAT, CLEO = ChatKey(TenantId("acme"), ChatId("g")), UserId("cleo")
 
@@ -47,7 +47,7 @@ def entry(sequence: int) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId("anna"),
         client_key=ClientKey(f"k{sequence}"),
         fingerprint=b"",
@@ -57,10 +57,10 @@ def entry(sequence: int) -> Entry:
 
 def history() -> History:
     racing = Racing()
-    return History(racing, racing, SimKeys(), TurnedClock())
+    return History(racing, racing, SimKeys(), AdjustableClock())
 
 
-def sequences(page: Page) -> list[int]:
+def sequences(page: HistorySlice) -> list[int]:
     return [shown.entry.sequence for shown in page.entries]
 
 
@@ -77,7 +77,9 @@ async def test_the_newest_page_ends_where_the_reader_was_taken_out() -> None:
 async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
     racing = Racing()
     racing.stays = (Interval(0, 2),)
-    assert sequences(await History(racing, racing, SimKeys(), TurnedClock()).after(CHAT, CLEO, 0, 50)) == [
+    assert sequences(
+        await History(racing, racing, SimKeys(), AdjustableClock()).after(CHAT, CLEO, 0, 50)
+    ) == [
         2,
         1,
     ]
@@ -113,7 +115,7 @@ async def test_a_page_never_says_it_is_complete_above_the_head(
 ) -> None:
     """Entries that come later would lie below what the page vouches for."""
     still = Still(*stays)
-    page = await History(still, still, SimKeys(), TurnedClock()).before(CHAT, CLEO, before, 50)
+    page = await History(still, still, SimKeys(), AdjustableClock()).before(CHAT, CLEO, before, 50)
     assert page.up_to == up_to
     newer = [n for stay in stays for n in range(up_to + 1, 8) if stay.joined < n <= (stay.removed or 7)]
     assert page.has_newer or not newer

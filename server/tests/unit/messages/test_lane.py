@@ -3,18 +3,18 @@
 import asyncio
 from dataclasses import replace
 
-from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
+from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.lane import MAX_BATCH
-from tidings.messages.model import Appended, Kind
-from tidings.messages.rules import MAX_BACK
+from tidings.messages.model import Appended, EntryKind
+from tidings.messages.rules import MAX_KEY_LOOKBACK
 
 
 def test_a_warm_view_sends_with_one_append_and_no_read() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a")
         stage.log.calls.clear()
         assert await stage.send("b") == Appended(3, is_repeat=False)
@@ -26,7 +26,7 @@ def test_a_warm_view_sends_with_one_append_and_no_read() -> None:
 
 def test_ordinals_count_messages_only() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a")
         await stage.send("b")
         assert [e.ordinal for e in stage.log.entries[CHAT]] == [0, 1, 2]
@@ -36,10 +36,10 @@ def test_ordinals_count_messages_only() -> None:
 
 def test_a_repeat_gets_the_first_answer_and_other_content_is_a_conflict() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         first = await stage.send("a")
         assert await stage.send("a") == Appended(first.sequence, is_repeat=True)
-        assert await refusal(stage.send("a", "other")) is Code.KEY_CONFLICT
+        assert await refusal(stage.send("a", "other")) is Code.IDEMPOTENCY_CONFLICT
         assert len(stage.texts()) == 1
 
     run(check())
@@ -47,7 +47,7 @@ def test_a_repeat_gets_the_first_answer_and_other_content_is_a_conflict() -> Non
 
 def test_a_repeat_through_a_cold_process_is_found_behind_its_view() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         first = await stage.send("a")
         for n in range(5):
             await stage.send(f"b{n}", sender=BEN)
@@ -59,7 +59,7 @@ def test_a_repeat_through_a_cold_process_is_found_behind_its_view() -> None:
 
 def test_a_lagging_process_loses_the_place_follows_and_gets_the_next_one() -> None:
     async def check() -> None:
-        stage, other = Stage(), None
+        stage, other = AppendQueueEnv(), None
         other = stage.process()
         await stage.send("a", via=other)
         await stage.send("b")
@@ -72,7 +72,7 @@ def test_a_lagging_process_loses_the_place_follows_and_gets_the_next_one() -> No
 
 def test_content_is_sealed_anew_for_another_place() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a", "one", via=stage.process())
         lagging = stage.process()
         await stage.send("x", "two", via=lagging)
@@ -85,7 +85,7 @@ def test_content_is_sealed_anew_for_another_place() -> None:
 
 def test_those_who_wait_go_together_in_the_order_they_came() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         stage.log.gate = asyncio.Event()
         stage.log.calls.clear()
@@ -100,7 +100,7 @@ def test_those_who_wait_go_together_in_the_order_they_came() -> None:
 
 def test_a_batch_is_bounded() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         await asyncio.gather(*(stage.send(f"k{n}") for n in range(3 * MAX_BATCH)))
         sizes = [int(call.split()[1]) for call in stage.log.calls if call.startswith("append")]
@@ -112,7 +112,7 @@ def test_a_batch_is_bounded() -> None:
 
 def test_two_tries_of_one_message_in_one_lane_become_one_entry() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         answers = await asyncio.gather(stage.send("a"), stage.send("b"), stage.send("a"), stage.send("b"))
         assert [a.sequence for a in answers] == [2, 3, 2, 3]
         assert len(stage.texts()) == 2
@@ -122,24 +122,24 @@ def test_two_tries_of_one_message_in_one_lane_become_one_entry() -> None:
 
 def test_a_second_try_with_other_content_hears_of_the_conflict_once_the_first_stands() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         first, second = await asyncio.gather(
             stage.send("a"), stage.send("a", "other"), return_exceptions=True
         )
         assert first == Appended(3, is_repeat=False)
         assert isinstance(second, TidingsError)
-        assert second.code is Code.KEY_CONFLICT
+        assert second.code is Code.IDEMPOTENCY_CONFLICT
 
     run(check())
 
 
 def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a", sender=BEN)
         stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        stage.log.apply(CHAT, [entry(3, EntryKind.LEAVE, sender=BEN, ordinal=1)])
         assert await refusal(stage.send("b", sender=BEN)) is Code.NOT_A_MEMBER
         assert len(stage.texts()) == 2
 
@@ -148,44 +148,47 @@ def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> 
 
 def test_a_sender_without_a_position_is_found_by_his_row() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         first = await stage.send("a", after=None)
         other = stage.process()
         for n in range(3):
             await stage.send(f"b{n}")
         assert await stage.send("a", after=None, via=other) == Appended(first.sequence, is_repeat=True)
-        assert await refusal(stage.send("a", "other", after=None, via=stage.process())) is Code.KEY_CONFLICT
+        assert (
+            await refusal(stage.send("a", "other", after=None, via=stage.process()))
+            is Code.IDEMPOTENCY_CONFLICT
+        )
 
     run(check())
 
 
 def test_after_above_the_head_is_refused_only_once_the_view_is_fresh() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a")
         ahead = stage.process()
         for n in range(4):
             await stage.send(f"b{n}", via=ahead)
         assert (await stage.send("c", after=6)).sequence == 7
-        assert await refusal(stage.send("d", after=99)) is Code.AFTER_ABOVE_HEAD
+        assert await refusal(stage.send("d", after=99)) is Code.POSITION_AHEAD
 
     run(check())
 
 
 def test_too_far_back_means_catch_up_first() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         log = stage.log.entries[CHAT]
-        log.extend(entry(n, Kind.RENAME) for n in range(2, MAX_BACK + 3))
-        assert await refusal(stage.send("a", after=1)) is Code.CATCH_UP_FIRST
-        assert (await stage.send("a", after=2)).sequence == MAX_BACK + 3
+        log.extend(entry(n, EntryKind.RENAME) for n in range(2, MAX_KEY_LOOKBACK + 3))
+        assert await refusal(stage.send("a", after=1)) is Code.POSITION_TOO_OLD
+        assert (await stage.send("a", after=2)).sequence == MAX_KEY_LOOKBACK + 3
 
     run(check())
 
 
 def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
         assert await refusal(stage.appends.append(nowhere, proposal("a", "hi"))) is Code.CHAT_NOT_FOUND
 
@@ -196,7 +199,7 @@ def test_a_keyed_send_is_refused_by_a_write_whether_its_chat_exists_or_not() -> 
     """The time that a refusal takes must not show that the chat exists, and the refusal must stay final."""
 
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
         asked = proposal("a", "hi", sender=UserId("stranger"), after=None)
         hidden = replace(asked, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
@@ -204,7 +207,7 @@ def test_a_keyed_send_is_refused_by_a_write_whether_its_chat_exists_or_not() -> 
             stage.log.calls.clear()
             assert await refusal(stage.appends.append(chat, hidden)) is Code.CHAT_NOT_FOUND
             assert stage.log.calls.count("refuse_key") == 1
-        stage.log.entries[nowhere] = [entry(1, Kind.CREATE)]
+        stage.log.entries[nowhere] = [entry(1, EntryKind.CREATE)]
         again = replace(asked, may=lambda _, __: None)
         assert await refusal(stage.appends.append(nowhere, again)) is Code.CHAT_NOT_FOUND
 
@@ -215,7 +218,7 @@ def test_a_defect_of_one_proposal_is_raised_to_its_own_sender_alone() -> None:
     """Whoever works the lane, and whoever waits behind it, gets their own answers."""
 
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         stage.log.gate = asyncio.Event()
 
         def broken(sequence: int) -> object:
@@ -241,7 +244,7 @@ def test_a_defect_of_one_proposal_is_raised_to_its_own_sender_alone() -> None:
 
 def test_the_worker_of_a_lane_does_not_get_the_defect_of_whoever_came_before() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
 
         def broken(sequence: int) -> object:

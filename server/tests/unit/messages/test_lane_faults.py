@@ -4,22 +4,22 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
+from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.append import Appends
-from tidings.messages.model import Appended, Entry, Kind
-from tidings.messages.ports import Outcome
+from tidings.messages.append import Appender
+from tidings.messages.model import Appended, Entry, EntryKind
+from tidings.messages.ports import AppendOutcome
 
 
 def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         stage.log.failures = ["lost"]
         assert await refusal(stage.send("a", sender=BEN)) is Code.OUTCOME_UNKNOWN
         stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        stage.log.apply(CHAT, [entry(3, EntryKind.LEAVE, sender=BEN, ordinal=1)])
         assert await stage.send("a", sender=BEN) == Appended(2, is_repeat=True)
 
     run(check())
@@ -27,11 +27,11 @@ def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
 
 def test_the_same_holds_for_a_sender_without_a_position() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         stage.log.failures = ["lost"]
         assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.OUTCOME_UNKNOWN
         stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(3, Kind.LEAVE, sender=BEN, ordinal=1)])
+        stage.log.apply(CHAT, [entry(3, EntryKind.LEAVE, sender=BEN, ordinal=1)])
         assert await stage.send("a", sender=BEN, after=None, via=stage.process()) == Appended(
             2, is_repeat=True
         )
@@ -43,7 +43,7 @@ def test_the_same_holds_for_a_sender_without_a_position() -> None:
 @pytest.mark.parametrize("failure", ["lost", "unapplied"])
 def test_an_unknown_outcome_is_settled_by_the_next_try(failure: str) -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         stage.log.failures = [failure]
         assert await refusal(stage.send("a")) is Code.OUTCOME_UNKNOWN
         await stage.send("b", sender=BEN)
@@ -55,7 +55,7 @@ def test_an_unknown_outcome_is_settled_by_the_next_try(failure: str) -> None:
 
 def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         stage.log.gate = asyncio.Event()
         worker = asyncio.ensure_future(stage.send("a"))
@@ -75,7 +75,7 @@ def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
 
 def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         stage.log.gate = asyncio.Event()
         first = asyncio.ensure_future(stage.send("a"))
@@ -97,7 +97,7 @@ def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody()
 
 def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         stage.log.failures = ["overloaded"]
         assert await refusal(stage.send("a")) is Code.OVERLOADED
@@ -108,7 +108,7 @@ def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
 
 def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         stage.log.gate = asyncio.Event()
         sends = [asyncio.ensure_future(stage.send(f"k{n}")) for n in range(3)]
@@ -123,7 +123,7 @@ def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
 
 def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("a")
         await stage.send("b", via=stage.process())
         for one in stage.log.entries[CHAT]:
@@ -137,14 +137,14 @@ def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
 
 def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
     async def check() -> None:
-        stage = Stage()
-        appends: Appends[bool] = Appends(stage.appends._world, lanes_kept=2)
+        stage = AppendQueueEnv()
+        appends: Appender[bool] = Appender(stage.appends._deps, lanes_kept=2)
         for n in range(5):
             chat = ChatKey(TenantId("acme"), ChatId(f"c{n}"))
-            stage.log.entries[chat] = [entry(1, Kind.CREATE)]
+            stage.log.entries[chat] = [entry(1, EntryKind.CREATE)]
             await appends.append(chat, proposal("a", "hi"))
-        assert len(appends._lanes) == 2
-        assert list(appends._lanes)[-1].chat == "c4"
+        assert len(appends._queues) == 2
+        assert list(appends._queues)[-1].chat == "c4"
 
     run(check())
 
@@ -153,12 +153,12 @@ def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
     """His message got in through another process and he was removed: the view here knows neither."""
 
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         other = stage.process()
         first = await stage.send("a", sender=BEN, via=other)
         stage.members.members.discard(BEN)
-        stage.log.apply(CHAT, [entry(4, Kind.LEAVE, sender=BEN, ordinal=2)])
+        stage.log.apply(CHAT, [entry(4, EntryKind.LEAVE, sender=BEN, ordinal=2)])
         assert await stage.send("a", sender=BEN) == Appended(first.sequence, is_repeat=True)
 
     run(check())
@@ -166,11 +166,11 @@ def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
 
 def test_a_refusal_of_a_sender_without_a_position_holds_for_every_try() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         stage.members.members.discard(BEN)
         assert await refusal(stage.send("a", sender=BEN, after=None)) is Code.NOT_A_MEMBER
         stage.members.members.add(BEN)
-        stage.log.apply(CHAT, [entry(2, Kind.JOIN, sender=BEN)])
+        stage.log.apply(CHAT, [entry(2, EntryKind.JOIN, sender=BEN)])
         assert (
             await refusal(stage.send("a", sender=BEN, after=None, via=stage.process())) is Code.NOT_A_MEMBER
         )
@@ -183,17 +183,17 @@ def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
     """The row is as asked for because an earlier try of the same change stands above the view."""
 
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         await stage.send("warm")
         first = await stage.send("redact", via=stage.process())
 
         def beside_at(sequence: int) -> object:
-            raise TidingsError(Code.NOTHING_TO_CHANGE, f"asked for {sequence}")
+            raise TidingsError(Code.NO_CHANGE, f"asked for {sequence}")
 
         again = stage.appends.append(CHAT, proposal("redact", "hi"), beside_at)
         assert await again == Appended(first.sequence, is_repeat=True)
         other = stage.appends.append(CHAT, proposal("other", "hi"), beside_at)
-        assert await refusal(other) is Code.NOTHING_TO_CHANGE
+        assert await refusal(other) is Code.NO_CHANGE
 
     run(check())
 
@@ -201,7 +201,7 @@ def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
 @pytest.mark.parametrize("code", list(Code))
 def test_a_change_that_was_refused_is_refused_again_by_the_same_code(code: Code) -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
 
         def beside_at(sequence: int) -> object:
             raise TidingsError(code, f"asked for {sequence}")
@@ -217,15 +217,15 @@ def test_a_change_that_was_refused_is_refused_again_by_the_same_code(code: Code)
 
 def test_who_stands_far_back_in_a_busy_chat_reads_his_keys_once_and_gets_through() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         log = stage.log.entries[CHAT]
-        log.extend(entry(n, Kind.RENAME) for n in range(2, 900))
+        log.extend(entry(n, EntryKind.RENAME) for n in range(2, 900))
         rivals = [f"r{n}" for n in range(20)]
         honest = stage.log.apply
 
-        def beaten(chat: ChatKey, entries: Sequence[Entry], *, is_keyed: bool = False) -> Outcome:
+        def beaten(chat: ChatKey, entries: Sequence[Entry], *, is_keyed: bool = False) -> AppendOutcome:
             if rivals:
-                log.append(entry(len(log) + 1, Kind.RENAME, rivals.pop()))
+                log.append(entry(len(log) + 1, EntryKind.RENAME, rivals.pop()))
             return honest(chat, entries, is_keyed=is_keyed)
 
         stage.log.apply = beaten  # type: ignore[method-assign]

@@ -5,25 +5,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from fixtures.lane import BEN, CHAT, Stage, entry, proposal, refusal, run, until
+from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 from fixtures.memory_log import MemoryLog
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.append import Appends
-from tidings.messages.model import Appended, Kind, Seen, SendKey
-from tidings.messages.past import KEPT_S, PastKeys
-from tidings.messages.rules import MAX_BACK
+from tidings.messages.append import Appender
+from tidings.messages.model import Appended, EntryKind, IdempotencyKey, KeyRecord
+from tidings.messages.past import PAST_KEYS_TTL_S, PastKeys
+from tidings.messages.rules import MAX_KEY_LOOKBACK
 
 
-def _long(stage: Stage, head: int = 900) -> None:
-    stage.log.entries[CHAT].extend(entry(n, Kind.RENAME) for n in range(2, head + 1))
+def _long(stage: AppendQueueEnv, head: int = 900) -> None:
+    stage.log.entries[CHAT].extend(entry(n, EntryKind.RENAME) for n in range(2, head + 1))
 
 
 def test_an_after_far_back_holds_up_nobody_else() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         _long(stage)
         stage.log.past_gate = asyncio.Event()
         far_back = asyncio.ensure_future(stage.send("old", after=1))
@@ -39,12 +39,12 @@ def test_an_after_far_back_holds_up_nobody_else() -> None:
 
 def test_a_key_far_back_is_found_and_its_repeat_is_none() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         first = await stage.send("a")
-        stage.log.entries[CHAT].extend(entry(n, Kind.RENAME) for n in range(3, 901))
+        stage.log.entries[CHAT].extend(entry(n, EntryKind.RENAME) for n in range(3, 901))
         for process in (stage.appends, stage.process()):
             assert await stage.send("a", via=process) == Appended(first.sequence, is_repeat=True)
-            assert await refusal(stage.send("a", "other", via=process)) is Code.KEY_CONFLICT
+            assert await refusal(stage.send("a", "other", via=process)) is Code.IDEMPOTENCY_CONFLICT
         assert len(stage.log.entries[CHAT]) == 900
 
     run(check())
@@ -52,13 +52,15 @@ def test_a_key_far_back_is_found_and_its_repeat_is_none() -> None:
 
 def test_many_sends_of_a_user_from_far_back_cost_one_read_at_a_time_and_of_each_entry() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         _long(stage)
         read: list[tuple[int, int]] = []
         at_once, most = 0, 0
         keys = stage.log.keys
 
-        async def counted(chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+        async def counted(
+            chat: ChatKey, after: int, up_to: int
+        ) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
             nonlocal at_once, most
             at_once += 1
             most = max(most, at_once)
@@ -78,10 +80,10 @@ def test_many_sends_of_a_user_from_far_back_cost_one_read_at_a_time_and_of_each_
 
 def test_reads_of_the_past_are_bounded_for_each_user() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         chats = [ChatKey(TenantId("acme"), ChatId(f"c{n}")) for n in range(12)]
         for chat in chats:
-            stage.log.entries[chat] = [entry(n, Kind.RENAME) for n in range(1, 1001)]
+            stage.log.entries[chat] = [entry(n, EntryKind.RENAME) for n in range(1, 1001)]
         codes: list[Code | None] = []
         for chat in chats:
             try:
@@ -99,7 +101,7 @@ def test_reads_of_the_past_are_bounded_for_each_user() -> None:
 
 def test_nothing_of_the_past_is_read_for_a_stranger() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         _long(stage)
         stranger = proposal("a", "hi", sender=UserId("stranger"), after=1)
         hidden = replace(stranger, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
@@ -109,11 +111,11 @@ def test_nothing_of_the_past_is_read_for_a_stranger() -> None:
     run(check())
 
 
-def _order(stage: Stage) -> list[str]:
-    return [str(each.client_key) for each in stage.log.entries[CHAT] if each.kind is Kind.MESSAGE]
+def _order(stage: AppendQueueEnv) -> list[str]:
+    return [str(each.client_key) for each in stage.log.entries[CHAT] if each.kind is EntryKind.MESSAGE]
 
 
-async def _reading(stage: Stage) -> list[asyncio.Future[Appended]]:
+async def _reading(stage: AppendQueueEnv) -> list[asyncio.Future[Appended]]:
     """Start a send of Anna's that waits for its past, and two later ones that do not need theirs."""
     _long(stage)
     stage.log.past_gate = asyncio.Event()
@@ -126,7 +128,7 @@ async def _reading(stage: Stage) -> list[asyncio.Future[Appended]]:
 
 def test_a_later_send_of_the_same_user_does_not_overtake_one_whose_past_is_read() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         sends = await _reading(stage)
         assert stage.log.past_gate is not None
         stage.log.past_gate.set()
@@ -138,7 +140,7 @@ def test_a_later_send_of_the_same_user_does_not_overtake_one_whose_past_is_read(
 
 def test_sends_that_wait_together_keep_their_order_when_the_first_needs_its_past() -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         _long(stage)
         stage.log.gate = asyncio.Event()
         first = asyncio.ensure_future(stage.send("first", sender=BEN, after=899))
@@ -156,10 +158,12 @@ def test_sends_that_wait_together_keep_their_order_when_the_first_needs_its_past
 @pytest.mark.parametrize("is_cancelled", [True, False])
 def test_a_read_of_the_past_that_ends_without_keys_frees_the_sends_behind_it(*, is_cancelled: bool) -> None:
     async def check() -> None:
-        stage = Stage()
+        stage = AppendQueueEnv()
         if not is_cancelled:
 
-            async def failing(chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+            async def failing(
+                chat: ChatKey, after: int, up_to: int
+            ) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
                 stage.log.calls.append("keys")
                 assert stage.log.past_gate is not None
                 await stage.log.past_gate.wait()
@@ -183,9 +187,9 @@ def test_a_lane_is_not_forgotten_while_a_past_is_read_for_it() -> None:
     """A second lane of the chat would not know of the send that waits, and let later ones overtake it."""
 
     async def check() -> None:
-        stage = Stage()
-        stage.appends = Appends(stage.world, lanes_kept=1)
-        stage.log.entries |= {_chat(n): [entry(1, Kind.CREATE)] for n in range(3)}
+        stage = AppendQueueEnv()
+        stage.appends = Appender(stage.world, lanes_kept=1)
+        stage.log.entries |= {_chat(n): [entry(1, EntryKind.CREATE)] for n in range(3)}
         _long(stage)
         stage.log.past_gate = asyncio.Event()
         old = asyncio.ensure_future(stage.send("old", after=1))
@@ -214,12 +218,12 @@ class _HeldClock(SystemClock):
 
 
 def _past(*, keys_kept: int = 3_000) -> tuple[PastKeys, MemoryLog, _HeldClock]:
-    log, clock = MemoryLog({CHAT: [entry(n, Kind.RENAME) for n in range(1, 20_001)]}), _HeldClock()
+    log, clock = MemoryLog({CHAT: [entry(n, EntryKind.RENAME) for n in range(1, 20_001)]}), _HeldClock()
     return PastKeys(log, clock, keys_kept=keys_kept), log, clock
 
 
-def _key(user: str) -> SendKey:
-    return SendKey(UserId(user), ClientKey("k"))
+def _key(user: str) -> IdempotencyKey:
+    return IdempotencyKey(UserId(user), ClientKey("k"))
 
 
 def test_the_keys_kept_for_all_users_together_are_bounded() -> None:
@@ -227,7 +231,7 @@ def test_the_keys_kept_for_all_users_together_are_bounded() -> None:
         past, log, _ = _past()
         for n in range(10):
             await past.find(CHAT, _key(f"u{n}"), 1, 901)
-            assert past.kept <= 3_000
+            assert past.cached_count <= 3_000
         log.calls.clear()
         await past.find(CHAT, _key("u9"), 1, 901)
         await past.find(CHAT, _key("u0"), 1, 901)
@@ -241,9 +245,9 @@ def test_the_keys_kept_for_one_user_are_those_that_an_after_can_reach() -> None:
         past, _, clock = _past(keys_kept=100_000)
         for head in range(1_001, 20_001, 500):
             clock.at_s += 6
-            await past.find(CHAT, _key("anna"), head - MAX_BACK, head)
-            assert past.kept <= MAX_BACK
-        assert (await past.find(CHAT, entry(19_300, Kind.RENAME).key, 19_000, 19_501)).seen is not None
+            await past.find(CHAT, _key("anna"), head - MAX_KEY_LOOKBACK, head)
+            assert past.cached_count <= MAX_KEY_LOOKBACK
+        assert (await past.find(CHAT, entry(19_300, EntryKind.RENAME).key, 19_000, 19_501)).seen is not None
 
     run(check())
 
@@ -252,12 +256,12 @@ def test_kept_keys_expire() -> None:
     async def check() -> None:
         past, log, clock = _past()
         await past.find(CHAT, _key("anna"), 1, 901)
-        clock.at_s += KEPT_S - 1
-        past.forget_old()
-        assert past.kept == 900
+        clock.at_s += PAST_KEYS_TTL_S - 1
+        past.evict_old()
+        assert past.cached_count == 900
         clock.at_s += 1
-        past.forget_old()
-        assert past.kept == 0
+        past.evict_old()
+        assert past.cached_count == 0
         await past.find(CHAT, _key("anna"), 1, 901)
         assert log.calls == ["keys", "keys"]
 
@@ -266,16 +270,16 @@ def test_kept_keys_expire() -> None:
 
 def test_every_append_lets_kept_keys_expire() -> None:
     async def check() -> None:
-        stage, clock = Stage(), _HeldClock()
-        stage.appends = Appends(stage.world._replace(clock=clock))
+        stage, clock = AppendQueueEnv(), _HeldClock()
+        stage.appends = Appender(stage.world._replace(clock=clock))
         _long(stage)
         await stage.send("a", after=1)
-        clock.at_s += KEPT_S
+        clock.at_s += PAST_KEYS_TTL_S
         await stage.send("b", sender=BEN, after=900)
         read: list[int] = []
         keys = stage.log.keys
 
-        async def noted(chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
+        async def noted(chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
             read.append(after)
             return await keys(chat, after, up_to)
 
@@ -290,7 +294,7 @@ def test_forgotten_keys_do_not_give_a_user_more_reads() -> None:
     async def check() -> None:
         past, *_ = _past(keys_kept=1_500)
         for head in range(1_001, 11_001, 1_000):
-            await past.find(CHAT, _key("anna"), head - MAX_BACK, head)
+            await past.find(CHAT, _key("anna"), head - MAX_KEY_LOOKBACK, head)
             await past.find(CHAT, _key(f"ben{head}"), 1, 901)
         with pytest.raises(TidingsError) as caught:
             await past.find(CHAT, _key("anna"), 10_001, 11_001)

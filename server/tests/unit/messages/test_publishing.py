@@ -3,17 +3,17 @@
 import asyncio
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.events import decode
-from tidings.messages.model import Entry, Kind
-from tidings.messages.store import KafkaPublishing
-from tidings.platform.kafka.errors import RefusedError
-from tidings.platform.kafka.pump import Placed
+from tidings.messages.events import decode_event
+from tidings.messages.model import Entry, EntryKind
+from tidings.messages.store import KafkaCommitPublisher
+from tidings.platform.kafka.errors import NotAcceptedError
+from tidings.platform.kafka.pump import RecordMetadata
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g1"))
 ENTRY = Entry(
     sequence=7,
     ordinal=6,
-    kind=Kind.MESSAGE,
+    kind=EntryKind.MESSAGE,
     sender=UserId("anna"),
     client_key=ClientKey("k"),
     fingerprint=b"f",
@@ -26,19 +26,19 @@ ENTRY = Entry(
 class Outbox:
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
-        self.answers: list[asyncio.Future[Placed]] = []
+        self.answers: list[asyncio.Future[RecordMetadata]] = []
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None) -> "asyncio.Future[Placed]":
+    def send(self, topic: str, key: bytes | None, value: bytes | None) -> "asyncio.Future[RecordMetadata]":
         self.sent.append((topic, key, value))
         self.answers.append(asyncio.get_running_loop().create_future())
         return self.answers[-1]
 
 
 async def test_an_append_is_one_record_under_its_chats_key() -> None:
-    told = KafkaPublishing(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
+    told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
     told(CHAT, [ENTRY, ENTRY])
     ((topic, key, value),) = outbox.sent
-    event = decode(value or b"")
+    event = decode_event(value or b"")
     assert (topic, key, event.key, event.entries, event.epoch) == (
         *("messages", b"acme#g1", CHAT),
         *((ENTRY, ENTRY), 2),
@@ -46,17 +46,17 @@ async def test_an_append_is_one_record_under_its_chats_key() -> None:
 
 
 async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
-    told = KafkaPublishing(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
+    told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
     for _ in range(3):
         told(CHAT, [ENTRY])
-    outbox.answers[0].set_result(Placed(0, 0))
-    outbox.answers[1].set_exception(RefusedError("no room"))
+    outbox.answers[0].set_result(RecordMetadata(0, 0))
+    outbox.answers[1].set_exception(NotAcceptedError("no room"))
     outbox.answers[2].cancel()
     await asyncio.sleep(0)
     assert (told.published, told.failed) == (1, 2)
 
 
 async def test_a_publisher_that_breaks_does_not_break_who_committed() -> None:
-    told = KafkaPublishing(None)  # type: ignore[arg-type]  # broken on purpose
+    told = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
     told(CHAT, [ENTRY])
     assert told.failed == 1

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 
-from fixtures.lane import BEN, CHAT, Stage, refusal
+from fixtures.lane import BEN, CHAT, AppendQueueEnv, refusal
 from fixtures.memory_log import MemoryLog
 
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import first_epoch
+from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey
-from tidings.messages.append import Appends
-from tidings.messages.lane import World
-from tidings.messages.model import Draft, Entry, Kind
+from tidings.messages.append import Appender
+from tidings.messages.lane import AppendDeps
+from tidings.messages.model import Draft, Entry, EntryKind
 
 
 class Ear:
@@ -24,12 +24,12 @@ class Ear:
         self.heard.append([entry.sequence for entry in entries])
 
 
-def listening(stage: Stage, ear: Ear) -> Appends[bool]:
-    return Appends(World(stage.log, stage.members, SystemClock(), epoch=first_epoch, told=ear))
+def listening(stage: AppendQueueEnv, ear: Ear) -> Appender[bool]:
+    return Appender(AppendDeps(stage.log, stage.members, SystemClock(), epoch=initial_epoch, on_commit=ear))
 
 
 async def test_each_commit_is_told_once_and_a_batch_together() -> None:
-    stage, ear = Stage(), Ear()
+    stage, ear = AppendQueueEnv(), Ear()
     appends = listening(stage, ear)
     await stage.send("a", via=appends)
     await asyncio.gather(*(stage.send(f"b{n}", via=appends) for n in range(4)))
@@ -38,7 +38,7 @@ async def test_each_commit_is_told_once_and_a_batch_together() -> None:
 
 
 async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> None:
-    stage, ear = Stage(), Ear()
+    stage, ear = AppendQueueEnv(), Ear()
     appends = listening(stage, ear)
     await stage.send("a", via=appends)
     await stage.send("a", via=appends)
@@ -50,7 +50,7 @@ async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> No
 
 
 async def test_what_stands_after_a_try_that_was_not_answered_is_told_when_it_is_found() -> None:
-    stage, ear = Stage(), Ear()
+    stage, ear = AppendQueueEnv(), Ear()
     appends = listening(stage, ear)
     stage.log.failures = ["lost"]
     assert await refusal(stage.send("a", via=appends)) is Code.OUTCOME_UNKNOWN
@@ -60,9 +60,9 @@ async def test_what_stands_after_a_try_that_was_not_answered_is_told_when_it_is_
 
 
 async def test_the_beginning_of_a_log_is_told() -> None:
-    stage, ear = Stage(), Ear()
+    stage, ear = AppendQueueEnv(), Ear()
     stage.log = MemoryLog()
-    draft = Draft(kind=Kind.CREATE, sender=BEN, client_key=ClientKey("k"), fingerprint=b"")
+    draft = Draft(kind=EntryKind.CREATE, sender=BEN, client_key=ClientKey("k"), fingerprint=b"")
     appends = listening(stage, ear)
     await appends.begin(CHAT, draft, object())
     await appends.begin(CHAT, draft, object())

@@ -4,32 +4,32 @@ import pytest
 from msgspec.structs import replace
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.notices.config import MAX_CATEGORIES, Wanted, check_inbox_id, made, wanted_of
+from tidings.notices.config import MAX_CATEGORIES, InboxSpec, apply_spec, check_inbox_id, spec_of
 from tidings.notices.model import InboxId
 
-NEWS, NAME = Wanted(title="News", categories=("sport", "weather")), InboxId("default")
+NEWS, NAME = InboxSpec(title="News", categories=("sport", "weather")), InboxId("default")
 
 
 def test_a_code_stays_with_its_category_for_good() -> None:
-    first = made(NAME, None, NEWS, 1)
-    second = made(NAME, first, replace(NEWS, categories=("weather", "traffic")), 2)
+    first = apply_spec(NAME, None, NEWS, 1)
+    second = apply_spec(NAME, first, replace(NEWS, categories=("weather", "traffic")), 2)
     assert dict(second.codes) == {"sport": 1, "weather": 2, "traffic": 3}
     assert second.categories == ["weather", "traffic"]
-    third = made(NAME, second, replace(NEWS, categories=("sport",)), 3)
+    third = apply_spec(NAME, second, replace(NEWS, categories=("sport",)), 3)
     assert (third.code_to_send("sport"), sorted(third.retired)) == (1, [2, 3])
 
 
 def test_only_a_schema_that_changes_gets_another_version() -> None:
-    plain = made(NAME, None, NEWS, 1)
-    with_one = made(NAME, plain, replace(NEWS, schema={"type": "object"}), 2)
-    same = made(NAME, with_one, replace(NEWS, schema={"type": "object"}, title="The news"), 3)
+    plain = apply_spec(NAME, None, NEWS, 1)
+    with_one = apply_spec(NAME, plain, replace(NEWS, schema={"type": "object"}), 2)
+    same = apply_spec(NAME, with_one, replace(NEWS, schema={"type": "object"}, title="The news"), 3)
     assert [each.schema_version for each in (plain, with_one, same)] == [0, 1, 1]
     assert [each.version for each in (plain, with_one, same)] == [1, 2, 3]
 
 
 def test_an_inbox_described_as_it_is_stays_as_it_is() -> None:
-    inbox = made(NAME, None, replace(NEWS, retention_days=3, default_category="sport"), 1)
-    again = made(NAME, inbox, wanted_of(inbox), 1)
+    inbox = apply_spec(NAME, None, replace(NEWS, retention_days=3, default_category="sport"), 1)
+    again = apply_spec(NAME, inbox, spec_of(inbox), 1)
     assert replace(again, version=1) == inbox
 
 
@@ -47,9 +47,9 @@ def test_an_inbox_described_as_it_is_stays_as_it_is() -> None:
         replace(NEWS, categories=tuple(f"c{number}" for number in range(MAX_CATEGORIES + 1))),
     ],
 )
-def test_what_can_not_be_is_refused(wanted: Wanted) -> None:
+def test_what_can_not_be_is_refused(wanted: InboxSpec) -> None:
     with pytest.raises(TidingsError) as refused:
-        made(NAME, None, wanted, 1)
+        apply_spec(NAME, None, wanted, 1)
     assert refused.value.code is Code.REQUEST_INVALID
 
 

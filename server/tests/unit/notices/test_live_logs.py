@@ -3,14 +3,14 @@
 import pytest
 from fixtures.loops import until
 
-from tidings.broadcasts.model import LogId
+from tidings.broadcasts.model import BroadcastLogId
 from tidings.kernel.ids import TenantId
 from tidings.notices import live_logs
-from tidings.notices.live_logs import LiveLogs
-from tidings.routing.model import LogMoved, RoutesAwayError, decode
+from tidings.notices.live_logs import BroadcastLogPublisher
+from tidings.routing.model import BroadcastLogAdvanced, RegistryUnavailableError, decode_messages
 
 ACME = TenantId("acme")
-LOG = LogId(ACME, "default")
+LOG = BroadcastLogId(ACME, "default")
 
 
 class Line:
@@ -18,53 +18,53 @@ class Line:
 
     def __init__(self, away: int = 0) -> None:
         self.away = away
-        self.said: list[tuple[str, LogMoved]] = []
+        self.said: list[tuple[str, BroadcastLogAdvanced]] = []
 
-    async def to_broadcasts(self, _: TenantId, inbox: str, payload: bytes) -> int:
+    async def publish_broadcasts(self, _: TenantId, inbox: str, payload: bytes) -> int:
         if self.away:
             self.away -= 1
-            raise RoutesAwayError("gone")
-        (word,) = decode(payload)
-        assert isinstance(word, LogMoved)
+            raise RegistryUnavailableError("gone")
+        (word,) = decode_messages(payload)
+        assert isinstance(word, BroadcastLogAdvanced)
         self.said.append((inbox, word))
         return 1
 
 
-async def settled(told: LiveLogs) -> None:
+async def settled(told: BroadcastLogPublisher) -> None:
     await until(lambda: told._task is None or told._task.done())
 
 
 async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
-    told = LiveLogs(line := Line())
+    told = BroadcastLogPublisher(line := Line())
     told.moved(LOG, 2)
     told.moved(LOG, 1)
     told.amended(LOG, "n1")
     told.amended(LOG, "n1")
-    told.moved(LogId(ACME, "other"), 7)
+    told.moved(BroadcastLogId(ACME, "other"), 7)
     await settled(told)
-    assert line.said == [("default", LogMoved(2, ("n1",))), ("other", LogMoved(7))]
+    assert line.said == [("default", BroadcastLogAdvanced(2, ("n1",))), ("other", BroadcastLogAdvanced(7))]
 
 
 async def test_while_redis_is_away_words_wait_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_logs, "_AGAIN_S", 0.01)
-    told = LiveLogs(line := Line(away=3))
+    monkeypatch.setattr(live_logs, "_RETRY_S", 0.01)
+    told = BroadcastLogPublisher(line := Line(away=3))
     told.moved(LOG, 1)
     told.amended(LOG, "n1")
     await until(lambda: line.away < 3)
     told.moved(LOG, 2)
     told.amended(LOG, "n2")
     await settled(told)
-    assert line.said == [("default", LogMoved(2, ("n1", "n2")))]
+    assert line.said == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
 
 
 async def test_no_more_logs_wait_than_are_allowed_and_those_left_out_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(live_logs, "MOST", 2)
-    told = LiveLogs(line := Line())
+    monkeypatch.setattr(live_logs, "MAX_PENDING_LOGS", 2)
+    told = BroadcastLogPublisher(line := Line())
     for number in range(4):
-        told.moved(LogId(ACME, f"inbox-{number}"), 1)
-    told.moved(LogId(ACME, "inbox-0"), 2)
+        told.moved(BroadcastLogId(ACME, f"inbox-{number}"), 1)
+    told.moved(BroadcastLogId(ACME, "inbox-0"), 2)
     await settled(told)
     assert [inbox for inbox, _ in line.said] == ["inbox-0", "inbox-1"]
     assert told.lost == 2

@@ -9,9 +9,9 @@ import pytest
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.notices import payload
-from tidings.notices.payload import check_message, check_schema
-from tidings.notices.schema_cost import MAX_UNROLLED, unrolled
-from tidings.notices.schema_helper import SchemaHelper
+from tidings.notices.payload import check_payload, check_schema
+from tidings.notices.schema_cost import MAX_UNROLLED, count_unrolled
+from tidings.notices.schema_helper import SchemaProcess
 
 ACME = TenantId("acme")
 NEXT = {"$ref": "#/$defs/d{}"}
@@ -99,16 +99,16 @@ def test_a_schema_refers_to_its_own_places_alone(schema: dict[str, Any]) -> None
 def test_ordinary_schemas_are_far_below_the_bound() -> None:
     texts = {f"field{number}": {"type": "string", "maxLength": 100} for number in range(40)}
     schema = {"type": "object", "properties": texts, "required": sorted(texts), "additionalProperties": False}
-    assert unrolled(schema) < MAX_UNROLLED / 20
+    assert count_unrolled(schema) < MAX_UNROLLED / 20
     assert not refused({"$id": "https://example.com/root", "$defs": {"a": schema}, "$ref": "#/$defs/a"})
 
 
 async def test_a_message_that_does_not_fit_is_told_where() -> None:
     schema: dict[str, Any] = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
-    await check_message(ACME, schema, {"title": "hi"})
-    await check_message(ACME, None, {"anything": 1})
+    await check_payload(ACME, schema, {"title": "hi"})
+    await check_payload(ACME, None, {"anything": 1})
     with pytest.raises(TidingsError) as caught:
-        await check_message(ACME, schema, {"title": 3})
+        await check_payload(ACME, schema, {"title": 3})
     assert caught.value.code is Code.CONTENT_INVALID
     assert caught.value.hint.startswith("title: ")
 
@@ -116,7 +116,7 @@ async def test_a_message_that_does_not_fit_is_told_where() -> None:
 async def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
     schema = {"properties": {"title": {"pattern": "^(a+)+$"}}}
     with pytest.raises(TidingsError):
-        await check_message(ACME, schema, {"title": "a" * 5_000 + "b"})
+        await check_payload(ACME, schema, {"title": "a" * 5_000 + "b"})
 
 
 COSTLY: dict[str, Any] = {
@@ -127,9 +127,9 @@ COSTLY: dict[str, Any] = {
 async def test_a_costly_message_leaves_the_loop_free_and_ends_at_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(payload, "_helper", SchemaHelper(deadline_s=1))
+    monkeypatch.setattr(payload, "_helper", SchemaProcess(deadline_s=1))
     check_schema(COSTLY)
-    checking = asyncio.create_task(check_message(ACME, COSTLY, {"a": ["y"] * 3_500}))
+    checking = asyncio.create_task(check_payload(ACME, COSTLY, {"a": ["y"] * 3_500}))
     longest, before = 0.0, time.monotonic()
     while not checking.done():
         await asyncio.sleep(0.005)
@@ -142,13 +142,13 @@ async def test_a_costly_message_leaves_the_loop_free_and_ends_at_the_deadline(
 
 async def test_a_costly_message_that_is_valid_passes() -> None:
     schema = {"properties": {"a": {"items": {"anyOf": [{"const": n} for n in range(200)]}}}}
-    await check_message(ACME, schema, {"a": [0] * 1_000})
+    await check_payload(ACME, schema, {"a": [0] * 1_000})
     with pytest.raises(TidingsError) as caught:
-        await check_message(ACME, schema, {"a": [*[0] * 1_000, 500]})
+        await check_payload(ACME, schema, {"a": [*[0] * 1_000, 500]})
     assert caught.value.hint.startswith("a/1000: ")
 
 
 async def test_a_schema_that_was_stored_before_the_bound_accepts_nothing() -> None:
     with pytest.raises(TidingsError) as caught:
-        await check_message(ACME, chain(TWICE["anyOf"], 16), {"title": "x"})
+        await check_payload(ACME, chain(TWICE["anyOf"], 16), {"title": "x"})
     assert caught.value.code is Code.REQUEST_INVALID

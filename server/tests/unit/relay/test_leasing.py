@@ -5,33 +5,33 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 import pytest
-from fixtures.relay_scene import HeldClock, Scene, settle, turns
+from fixtures.relay_scene import ManualClock, RelayEnv, drain_relay, turns
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import AwayError
-from tidings.relay.rules import to_claim
+from tidings.relay.ports import RelaySourceUnavailableError
+from tidings.relay.rules import shards_to_claim
 
 
 async def test_two_processes_share_and_three_share_again() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     for number in range(9):
         scene.streams.open(f"s{number}")
     one, _ = scene.relay("one")
-    await settle(one, rounds=10)
+    await drain_relay(one, rounds=10)
     assert one.held == 9
     two, _ = scene.relay("two")
-    await settle(one, two, rounds=10)
+    await drain_relay(one, two, rounds=10)
     three, _ = scene.relay("three")
-    await settle(one, two, three, rounds=10)
+    await drain_relay(one, two, three, rounds=10)
     assert sorted((one.held, two.held, three.held)) == [3, 3, 3]
     for relay in (one, two, three):
         await relay.stop()
 
 
 async def test_what_is_free_is_taken_at_once_and_of_others_one_at_a_time() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     for number in range(9):
         scene.streams.open(f"s{number}")
     one, _ = scene.relay("one")
@@ -45,13 +45,13 @@ async def test_what_is_free_is_taken_at_once_and_of_others_one_at_a_time() -> No
 
 
 async def test_a_lease_whose_counter_stands_still_is_taken_over_from_its_checkpoint() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     first = scene.streams.put("s", "a", 1)
     scene.handle("a", 1)
     second = scene.streams.put("s", "a", 2)
     one, _ = scene.relay("one")
-    await settle(one)
+    await drain_relay(one)
     assert scene.checkpoint("s") == first
     two, feed = scene.relay("two")
     await two.tend()
@@ -68,27 +68,27 @@ async def test_a_lease_whose_counter_stands_still_is_taken_over_from_its_checkpo
 
 
 async def test_a_wall_clock_that_is_hours_off_changes_nothing() -> None:
-    class Wrong(HeldClock):
+    class Wrong(ManualClock):
         def now_ms(self) -> int:
             return super().now_ms() + 7_200_000
 
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     one, _ = scene.relay("one")
     two, _ = scene.relay("two", Wrong())
     for _ in range(10):
-        await settle(one, two, rounds=1)
+        await drain_relay(one, two, rounds=1)
     assert scene.holder("s") == "one"
     await one.stop()
     await two.stop()
 
 
 async def test_a_zombie_can_not_move_the_checkpoint_of_who_took_over() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     scene.streams.put("s", "a", 1)
     zombie, _ = scene.relay("zombie")
-    await settle(zombie)
+    await drain_relay(zombie)
     heir, _ = scene.relay("heir")
     await heir.tend()
     scene.clock.at += 16
@@ -104,13 +104,13 @@ async def test_a_zombie_can_not_move_the_checkpoint_of_who_took_over() -> None:
 
 
 async def test_who_can_not_renew_stops_reading_before_anybody_else_begins() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     one, feed = scene.relay("one")
-    await settle(one)
+    await drain_relay(one)
     scene.leases.is_away = True
     scene.clock.at += 15
-    with pytest.raises(AwayError):
+    with pytest.raises(RelaySourceUnavailableError):
         await one.tend()
     assert one.held == 0
     scene.leases.is_away = False
@@ -121,30 +121,30 @@ async def test_who_can_not_renew_stops_reading_before_anybody_else_begins() -> N
 
 
 async def test_who_lost_the_lease_by_an_outage_gets_it_back_by_himself() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     one, _ = scene.relay("one")
-    await settle(one)
+    await drain_relay(one)
     one.leasing.drop(ShardId("s"))
     await one.tend()
     assert one.held == 0
     scene.clock.at += 16
-    await settle(one)
+    await drain_relay(one)
     assert (one.held, scene.holder("s")) == (1, "one")
     await one.stop()
 
 
 async def test_what_is_released_is_taken_at_once() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     scene.streams.open("s")
     number = scene.streams.put("s", "a", 1)
     scene.handle("a", 1)
     one, _ = scene.relay("one")
     two, feed = scene.relay("two")
-    await settle(one)
+    await drain_relay(one)
     await one.stop()
     assert (scene.holder("s"), scene.checkpoint("s")) == (None, number)
-    await settle(two)
+    await drain_relay(two)
     assert (two.held, feed.handed["s"]) == (1, [])
     await two.stop()
 
@@ -158,7 +158,7 @@ def test_stealing_ends_with_shares_that_differ_by_one_at_most(owners: list[int])
         for shard, owner in zip(shards, owners, strict=True)
     }
     for _ in range(200):
-        claims = [(me, to_claim(me, shards, leases, ())) for me in names]
+        claims = [(me, shards_to_claim(me, shards, leases, ())) for me in names]
         if all(wanted is None for _, wanted in claims):
             break
         me, wanted = next((me, wanted) for me, wanted in claims if wanted is not None)
@@ -170,12 +170,12 @@ def test_stealing_ends_with_shares_that_differ_by_one_at_most(owners: list[int])
 
 
 async def test_a_round_reads_the_leases_once_and_never_again_those_that_are_finished() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     for number in range(60):
         scene.streams.open(f"old{number}")
         scene.streams.split(f"old{number}", f"new{number}")
     one, _ = scene.relay("one")
-    await settle(one, rounds=6)
+    await drain_relay(one, rounds=6)
     assert (one.held, len(scene.leases.rows)) == (60, 120)
     asked: list[set[ShardId]] = []
     read = scene.leases.read
@@ -198,7 +198,7 @@ async def test_a_round_reads_the_leases_once_and_never_again_those_that_are_fini
 
 
 async def test_leases_are_renewed_side_by_side_also_while_a_claim_takes_long() -> None:
-    scene = Scene()
+    scene = RelayEnv()
     for number in range(40):
         scene.streams.open(f"s{number}")
     one, _ = scene.relay("one")

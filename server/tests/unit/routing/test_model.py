@@ -4,14 +4,22 @@ import msgspec
 import pytest
 
 from tidings.kernel.ids import ChatId, ClientKey, DeviceId, TenantId, UserId
-from tidings.messages.model import Entry, Kind
-from tidings.routing.model import Addressee, Part, Push, Replaced, Ring, decode, encode
+from tidings.messages.model import Entry, EntryKind
+from tidings.routing.model import (
+    ConnectionReplaced,
+    DeviceTarget,
+    Push,
+    PushSlice,
+    ResumeSignal,
+    decode_messages,
+    encode_messages,
+)
 
 ACME, ANNA, PHONE = TenantId("acme"), UserId("anna"), DeviceId("phone")
 ENTRY = Entry(
     sequence=1,
     ordinal=1,
-    kind=Kind.MESSAGE,
+    kind=EntryKind.MESSAGE,
     sender=ANNA,
     client_key=ClientKey("k"),
     fingerprint=b"f",
@@ -19,21 +27,21 @@ ENTRY = Entry(
     content=b"\x00sealed",
 )
 WORDS = (
-    Push(ACME, ChatId("g-1"), (ENTRY,), (Part(1, 1, (Addressee(ANNA, PHONE, 9),)),), is_large=True),
-    Ring(ACME, ANNA, (Addressee(ANNA, PHONE, 9),)),
-    Replaced(ACME, ANNA, PHONE, 10),
+    Push(ACME, ChatId("g-1"), (ENTRY,), (PushSlice(1, 1, (DeviceTarget(ANNA, PHONE, 9),)),), is_large=True),
+    ResumeSignal(ACME, ANNA, (DeviceTarget(ANNA, PHONE, 9),)),
+    ConnectionReplaced(ACME, ANNA, PHONE, 10),
 )
 
 
 def test_words_come_as_they_were_said() -> None:
-    assert decode(encode(WORDS)) == WORDS
+    assert decode_messages(encode_messages(WORDS)) == WORDS
 
 
 def test_half_a_word_is_none() -> None:
     with pytest.raises(msgspec.DecodeError):
-        decode(encode(WORDS)[:-1])
+        decode_messages(encode_messages(WORDS)[:-1])
 
 
 def test_a_word_that_is_no_text_is_none() -> None:
     with pytest.raises(msgspec.DecodeError):
-        decode(encode(WORDS).replace(ANNA.encode(), b"\xff" * len(ANNA)))
+        decode_messages(encode_messages(WORDS).replace(ANNA.encode(), b"\xff" * len(ANNA)))

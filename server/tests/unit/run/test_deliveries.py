@@ -6,7 +6,7 @@ import pytest
 
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.records import Record
-from tidings.run.deliveries import decode
+from tidings.run.deliveries import decode_committed
 
 _THREE_OF = 0x93
 _TEXT_OF_ONE = 0xA1
@@ -30,7 +30,7 @@ def record(value: bytes | None) -> Record:
 )
 def test_what_can_not_be_an_event_is_not_decoded(value: bytes | None) -> None:
     with pytest.raises(UndecodableError):
-        decode(record(value))
+        decode_committed(record(value))
 
 
 def test_no_bytes_whatever_are_worse_than_undecodable() -> None:
@@ -39,4 +39,4 @@ def test_no_bytes_whatever_are_worse_than_undecodable() -> None:
     for _ in range(2_000):
         value = bytes([_THREE_OF, chance.randrange(0xA0, 0xC0)]) + chance.randbytes(62)
         with pytest.raises(UndecodableError):
-            decode(record(value))
+            decode_committed(record(value))

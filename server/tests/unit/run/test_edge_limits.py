@@ -8,30 +8,30 @@ from tidings.accounts.model import Principal
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.limits.limit import Limiter
+from tidings.limits.limit import RateLimiter
 from tidings.limits.local import LocalBuckets
-from tidings.limits.model import NO_TENANT, Ask, Kind, Policy
-from tidings.limits.rules import Taking
-from tidings.run.edge.limits import EdgeLimits, SocketRates
-from tidings.tenants.model import Rate, RateOverrides, Tenant, TenantSettings
+from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, TokenRequest
+from tidings.limits.rules import TakeResult
+from tidings.run.edge.limits import RequestLimits, SocketRequestLimiter
+from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings
 
 ACME, ANNA = TenantId("acme"), UserId("anna")
-SHARED = Policy(count=1, period_s=60, burst=5)
+SHARED = LimitPolicy(count=1, period_s=60, burst=5)
 
 
 class Seen:
     """Buckets that remember who asked; each take leaves none in them."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Kind, str, str]] = []
-        self.policies: list[Policy] = []
+        self.asked: list[tuple[LimitKind, str, str]] = []
+        self.policies: list[LimitPolicy] = []
         self.takes = 0
 
-    async def take(self, asks: Sequence[Ask], policies: Sequence[Policy], /) -> Taking:
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
         self.takes += 1
         self.asked += [(ask.kind, ask.tenant, ask.name) for ask in asks]
         self.policies += policies
-        return Taking(is_allowed=False, levels=(0,) * len(asks))
+        return TakeResult(is_allowed=False, levels=(0,) * len(asks))
 
 
 class Tenants:
@@ -46,16 +46,16 @@ class Tenants:
         return Tenant(id=tenant, settings=settings, version=1, created_at_ms=0, updated_at_ms=0)
 
 
-def limits(tenants: Tenants) -> tuple[EdgeLimits, Seen]:
+def limits(tenants: Tenants) -> tuple[RequestLimits, Seen]:
     seen, clock = Seen(), SystemClock()
-    limiter = Limiter(seen, LocalBuckets(clock), dict.fromkeys(Kind, SHARED), clock)
-    return EdgeLimits(limiter, tenants), seen
+    limiter = RateLimiter(seen, LocalBuckets(clock), dict.fromkeys(LimitKind, SHARED), clock)
+    return RequestLimits(limiter, tenants), seen
 
 
 async def test_a_stranger_is_counted_by_address_under_no_tenant() -> None:
     edge, seen = limits(Tenants())
     allowance = await edge.admit("2001:db8::7", None, None)
-    assert seen.asked == [(Kind.ADDRESS, NO_TENANT, "2001:db8::/64")]
+    assert seen.asked == [(LimitKind.ADDRESS, NO_TENANT, "2001:db8::/64")]
     assert (allowance.policy, allowance.limit, allowance.is_allowed) == ("address", 5, False)
     assert 60_000 <= allowance.retry_after_ms < 61_000
 
@@ -66,57 +66,57 @@ async def test_who_is_known_is_counted_in_one_take_with_his_address_and_a_server
 ) -> None:
     edge, seen = limits(tenants)
     await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
-    here = (Kind.ADDRESS, ACME, "192.0.2.1")
-    assert seen.asked == [(Kind.TENANT, ACME, ""), (Kind.USER, ACME, ANNA), here]
+    here = (LimitKind.ADDRESS, ACME, "192.0.2.1")
+    assert seen.asked == [(LimitKind.TENANT, ACME, ""), (LimitKind.USER, ACME, ANNA), here]
     await edge.admit("192.0.2.1", Principal(tenant=ACME), None)
-    assert seen.asked[3:] == [(Kind.TENANT, ACME, ""), here]
+    assert seen.asked[3:] == [(LimitKind.TENANT, ACME, ""), here]
     assert (seen.takes, set(seen.policies)) == (2, {SHARED})
 
 
 async def test_on_an_open_connection_the_address_counts_only_for_a_tenant_that_limits_it() -> None:
-    for rates, counted in ((RateOverrides(), 2), (RateOverrides(address=Rate(per_s=1.0, burst=7)), 3)):
+    for rates, counted in ((RateOverrides(), 2), (RateOverrides(address=RateLimit(per_s=1.0, burst=7)), 3)):
         edge, seen = limits(Tenants(rates))
-        assert await SocketRates(edge).take("192.0.2.1", Principal(tenant=ACME, user=ANNA))
+        assert await SocketRequestLimiter(edge).take("192.0.2.1", Principal(tenant=ACME, user=ANNA))
         assert len(seen.asked) == counted
 
 
 async def test_an_address_that_has_no_more_is_turned_away_without_asking_until_it_has_again() -> None:
     edge, seen = limits(Tenants())
-    assert edge.turned_away("192.0.2.1") is None
+    assert edge.is_blocked("192.0.2.1") is None
     await edge.admit("192.0.2.1", None, None)
-    again = edge.turned_away("192.0.2.1")
+    again = edge.is_blocked("192.0.2.1")
     assert again is not None
     assert (again.is_allowed, again.policy) == (False, "address")
     await edge.admit("192.0.2.1", None, None)
-    assert edge.turned_away("192.0.2.2") is None
+    assert edge.is_blocked("192.0.2.2") is None
     assert seen.takes == 1
 
 
 async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:
-    rates = RateOverrides(user=Rate(per_s=2.0, burst=9), address=Rate(per_s=0.5, burst=7))
+    rates = RateOverrides(user=RateLimit(per_s=2.0, burst=9), address=RateLimit(per_s=0.5, burst=7))
     edge, seen = limits(Tenants(rates))
     await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
     assert seen.asked == [
-        (Kind.TENANT, ACME, ""),
-        (Kind.USER, ACME, ANNA),
-        (Kind.ADDRESS, ACME, "192.0.2.1"),
+        (LimitKind.TENANT, ACME, ""),
+        (LimitKind.USER, ACME, ANNA),
+        (LimitKind.ADDRESS, ACME, "192.0.2.1"),
     ]
     assert seen.policies == [
         SHARED,
-        Policy(count=2, period_s=1, burst=9),
-        Policy(count=1, period_s=2, burst=7),
+        LimitPolicy(count=2, period_s=1, burst=9),
+        LimitPolicy(count=1, period_s=2, burst=7),
     ]
 
 
 async def test_work_of_a_user_counts_against_the_user_alone() -> None:
     edge, seen = limits(Tenants())
-    await SocketRates(edge).take_work(Principal(tenant=ACME, user=ANNA), 3)
-    assert seen.asked == [(Kind.USER, ACME, ANNA)]
+    await SocketRequestLimiter(edge).take_work(Principal(tenant=ACME, user=ANNA), 3)
+    assert seen.asked == [(LimitKind.USER, ACME, ANNA)]
 
 
 async def test_a_new_chat_counts_against_its_creator_at_the_rate_of_the_tenant() -> None:
-    edge, seen = limits(Tenants(RateOverrides(chat=Rate(per_s=1_000 / 86_400, burst=50))))
+    edge, seen = limits(Tenants(RateOverrides(chat=RateLimit(per_s=1_000 / 86_400, burst=50))))
     allowance = await edge.admit_chat(ACME, ANNA)
-    assert seen.asked == [(Kind.CHAT_USER, ACME, ANNA)]
-    assert seen.policies == [Policy(count=5, period_s=432, burst=50)]
+    assert seen.asked == [(LimitKind.CHAT_USER, ACME, ANNA)]
+    assert seen.policies == [LimitPolicy(count=5, period_s=432, burst=50)]
     assert (allowance.policy, allowance.is_allowed) == ("chat_user", False)

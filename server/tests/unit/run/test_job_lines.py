@@ -2,30 +2,30 @@
 
 import pytest
 
-from tidings.jobs.model import Job, JobId, JobKind, JobState, Progress
+from tidings.jobs.model import Job, JobId, JobKind, JobProgress, JobState
 from tidings.kernel.ids import TenantId
-from tidings.run.cli.job import line_of
+from tidings.run.cli.job import job_line
 
 
-def progress(kind: JobKind, state: JobState, done: int) -> Progress:
+def progress(kind: JobKind, state: JobState, done: int) -> JobProgress:
     job = Job(
         tenant=TenantId("acme"),
         id=JobId("01J"),
         kind=kind,
         inbox="default",
-        notice="01N",
+        notification="01N",
         source=JobId("01J"),
         total=1,
         created_ms=0,
     )
-    return Progress(
+    return JobProgress(
         job=job,
         state=state,
         done=done,
         failed=0,
         chunks_done=done,
         rate_per_s=0.0,
-        left_s=None,
+        remaining_s=None,
         finished_ms=None,
     )
 
@@ -38,10 +38,10 @@ def progress(kind: JobKind, state: JobState, done: int) -> Progress:
     ],
 )
 def test_a_scheduled_broadcast_has_no_users_and_no_rate(state: JobState, done: int, line: str) -> None:
-    assert line_of(progress(JobKind.BROADCAST, state, done)) == line
+    assert job_line(progress(JobKind.BROADCAST, state, done)) == line
 
 
 def test_a_send_has_both() -> None:
-    assert line_of(progress(JobKind.DELIVER, JobState.DONE, 1)) == (
+    assert job_line(progress(JobKind.DELIVER, JobState.DONE, 1)) == (
         "done: 1 of 1 users done, 0 failed; 0 a second"
     )

@@ -7,17 +7,17 @@ from e2e.test_harness_notices import BREAKING as BREAKING_INBOXES
 from faults.whole.mutants import BREAKING
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.mutants import MUTANTS, become
-from tidings.run.notice_mutants import NOTICE_MUTANTS
+from tidings.run.mutants import MUTANTS, activate_mutant
+from tidings.run.notice_mutants import NOTIFICATION_MUTANTS
 from tidings.run.settings.load import load
 from tidings_harness.checking.verdict import Rule
 
 
 def test_an_unknown_mutant_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(TidingsError) as refused:
-        become("does_everything_wrong")
+        activate_mutant("does_everything_wrong")
     assert refused.value.code is Code.SETTINGS_INVALID
-    assert all(name in refused.value.hint for name in (*MUTANTS, *NOTICE_MUTANTS))
+    assert all(name in refused.value.hint for name in (*MUTANTS, *NOTIFICATION_MUTANTS))
 
 
 def test_a_mutant_is_refused_unless_testing_is_on(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_every_mutant_is_tried_and_every_rule_has_one() -> None:
 
 
 def test_every_mutant_of_inboxes_is_tried() -> None:
-    assert BREAKING_INBOXES.keys() == NOTICE_MUTANTS.keys()
+    assert BREAKING_INBOXES.keys() == NOTIFICATION_MUTANTS.keys()

@@ -7,17 +7,17 @@ import pytest
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
-from tidings.limits.model import Kind, Policy
+from tidings.limits.model import LimitKind, LimitPolicy
 from tidings.run.api import BUILDS
 from tidings.run.options import (
     cursor_secrets,
-    kafka_connection,
+    kafka_config,
     limit_policies,
     otlp_headers,
     process_options,
     redis_options,
-    refuse_faulty,
     trusted_proxies,
+    validate_settings,
 )
 from tidings.run.settings import Settings, load
 
@@ -48,7 +48,7 @@ def test_every_fault_is_told_at_once_and_no_secret(given: Given) -> None:
         LIMITS_CODE_NUMBER_BURST="9999999",
     )
     with pytest.raises(TidingsError) as caught:
-        refuse_faulty(settings, BUILDS)
+        validate_settings(settings, BUILDS)
     assert caught.value.code is Code.SETTINGS_INVALID
     named = ("dynamo.endpoint", "redis.url", "api.cursor_secret", "api.trusted_proxies")
     for name in (*named, "telemetry.otlp_headers", "limits.code_number_rate"):
@@ -58,16 +58,16 @@ def test_every_fault_is_told_at_once_and_no_secret(given: Given) -> None:
 
 def test_the_defaults_and_the_engines_are_enough(given: Given) -> None:
     engines = {"DYNAMO_ENDPOINT": "aws", "REDIS_URL": "redis://cache", "KAFKA_BOOTSTRAP_SERVERS": "b1:9092"}
-    refuse_faulty(given.settings(**engines), BUILDS)
-    assert kafka_connection(given.settings(**engines)).topic("messages") == "tidings-messages"
+    validate_settings(given.settings(**engines), BUILDS)
+    assert kafka_config(given.settings(**engines)).topic("messages") == "tidings-messages"
 
 
 def test_rates_are_counted_per_second_minute_hour_and_day(given: Given) -> None:
     policies = limit_policies(given.settings(LIMITS_USER_RATE="90/min", LIMITS_CODE_TENANT_RATE="7/d"))
-    assert policies[Kind.USER] == Policy(count=90, period_s=60, burst=60)
-    assert policies[Kind.CODE_TENANT] == Policy(count=7, period_s=86_400, burst=50)
-    assert policies[Kind.CODE_NUMBER] == Policy(count=20, period_s=86_400, burst=10)
-    assert policies.keys() == set(Kind)
+    assert policies[LimitKind.USER] == LimitPolicy(count=90, period_s=60, burst=60)
+    assert policies[LimitKind.CODE_TENANT] == LimitPolicy(count=7, period_s=86_400, burst=50)
+    assert policies[LimitKind.CODE_NUMBER] == LimitPolicy(count=20, period_s=86_400, burst=10)
+    assert policies.keys() == set(LimitKind)
 
 
 def test_what_comes_in_lists_is_taken_apart(given: Given) -> None:

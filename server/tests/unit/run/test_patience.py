@@ -10,8 +10,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from tidings.run.edge import patience
-from tidings.run.edge.patience import Bounds, bounded
-from tidings.run.edge.shares import MAX_REFUSED, Room
+from tidings.run.edge.patience import HttpBounds, bounded_protocol
+from tidings.run.edge.shares import MAX_REFUSED, ConnectionQuota
 
 ROOM = 3
 
@@ -44,7 +44,7 @@ async def _app(scope: object, receive: object, send: object) -> None:
 
 
 async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> None:
-    kind = bounded(Bounds(30, 75, "/", Room(ROOM, ROOM, ROOM)))
+    kind = bounded_protocol(HttpBounds(30, 75, "/", ConnectionQuota(ROOM, ROOM, ROOM)))
     config, state = Config(_app, http=kind, lifespan="off", log_config=None), ServerState()
     config.load()
     wires = [Wire() for _ in range(ROOM + MAX_REFUSED + 2)]
@@ -59,7 +59,7 @@ async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> No
 
 
 def guest_of(app: ASGI3Application) -> tuple[HttpToolsProtocol, Wire]:
-    kind = bounded(Bounds(30, 75, "/", Room(ROOM, ROOM, ROOM)))
+    kind = bounded_protocol(HttpBounds(30, 75, "/", ConnectionQuota(ROOM, ROOM, ROOM)))
     config = Config(app, http=kind, lifespan="off", log_config=None)
     config.load()
     guest, wire = kind(config, ServerState(), {}), Wire()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.keys import kms_of
-from tidings.run.options import Build, refuse_faulty
+from tidings.run.keys import make_kms
+from tidings.run.options import OptionsBuilder, validate_settings
 from tidings.run.settings import Settings, load
 
 PROCESSES = ("api", "delivery", "gateway", "notices", "relay")
@@ -46,14 +46,14 @@ class Installation:
     def problems(self, process: str, **changes: str | None) -> str:
         """Empty: the process would start."""
         try:
-            refuse_faulty(self.settings(**changes), builds_of(process))
+            validate_settings(self.settings(**changes), builds_of(process))
         except TidingsError as error:
             return f"{error.message}\n{error.hint}"
         return ""
 
 
-def builds_of(process: str) -> tuple[Build, ...]:
-    builds: tuple[Build, ...] = importlib.import_module(f"tidings.run.{process}").BUILDS
+def builds_of(process: str) -> tuple[OptionsBuilder, ...]:
+    builds: tuple[OptionsBuilder, ...] = importlib.import_module(f"tidings.run.{process}").BUILDS
     return builds
 
 
@@ -200,5 +200,5 @@ def test_test_settings_are_refused_in_production(tmp_path: Path, said: str | Non
 def test_no_command_makes_a_key_file_in_production(installation: Installation) -> None:
     """An operator's shell without the processes' settings must not wrap a tenant's keys with a file of its own."""
     with pytest.raises(TidingsError, match=r"encryption\.kms: `file`") as caught:
-        kms_of(installation.settings(ENCRYPTION_KMS="file"))
+        make_kms(installation.settings(ENCRYPTION_KMS="file"))
     assert caught.value.code is Code.SETTINGS_INVALID

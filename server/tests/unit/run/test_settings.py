@@ -5,7 +5,7 @@ import pytest
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
 from tidings.run.settings import load
-from tidings.run.settings.show import page, rows
+from tidings.run.settings.show import rows, settings_page
 
 DOCS = Path(__file__).parents[4] / "docs" / "reference"
 
@@ -106,6 +106,6 @@ def test_settings_are_frozen(tmp_path: Path) -> None:
 
 
 def test_the_reference_page_is_current() -> None:
-    assert (DOCS / "settings.md").read_text() == page(), (
+    assert (DOCS / "settings.md").read_text() == settings_page(), (
         "run: uv run tidings config doc > docs/reference/settings.md"
     )

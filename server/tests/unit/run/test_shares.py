@@ -1,13 +1,13 @@
 """Who gets a connection when there are more clients than room."""
 
-from tidings.run.edge.shares import Entry, Room, Shares
+from tidings.run.edge.shares import AdmissionDecision, ConnectionQuota, ConnectionShares
 
 
-def shares(total: int = 4, per_address: int = 3, per_tenant: int = 2) -> Shares[str]:
-    return Shares(Room(total, per_address, per_tenant))
+def shares(total: int = 4, per_address: int = 3, per_tenant: int = 2) -> ConnectionShares[str]:
+    return ConnectionShares(ConnectionQuota(total, per_address, per_tenant))
 
 
-def served(some: Shares[str], one: str, place: str | None, tenant: str | None = None) -> bool:
+def served(some: ConnectionShares[str], one: str, place: str | None, tenant: str | None = None) -> bool:
     """Come in and be answered once; whether it may stay idle for long."""
     assert not some.enter(one, place).is_refused
     some.answer(one)
@@ -21,18 +21,18 @@ def test_the_oldest_anonymous_connection_makes_room() -> None:
         assert not served(some, one, one), "not for long: it has shown no credential"
     some.answer("first")
     some.wait("first", None)
-    assert some.enter("new", "new") == Entry(leaves="second"), "first has asked again since"
+    assert some.enter("new", "new") == AdmissionDecision(leaves="second"), "first has asked again since"
 
 
 def test_without_an_anonymous_connection_the_newcomer_is_refused_and_counts_for_nothing() -> None:
     some = shares(total=2)
     served(some, "a", "a", "acme")
-    assert some.enter("b", "b") == Entry()
+    assert some.enter("b", "b") == AdmissionDecision()
     some.answer("b")
     assert some.enter("c", "c").is_refused
     some.leave("c")
     some.leave("a")
-    assert some.enter("d", "d") == Entry()
+    assert some.enter("d", "d") == AdmissionDecision()
 
 
 def test_an_address_has_a_share_of_its_own() -> None:
@@ -40,10 +40,12 @@ def test_an_address_has_a_share_of_its_own() -> None:
     served(some, "a", "here", "acme")
     served(some, "b", "here", "acme")
     assert some.enter("c", "here").is_refused
-    assert some.enter("d", "there") == Entry()
+    assert some.enter("d", "there") == AdmissionDecision()
     some.leave("a")
     served(some, "e", "here")
-    assert some.enter("f", "here") == Entry(leaves="e"), "not d, which has waited longer elsewhere"
+    assert some.enter("f", "here") == AdmissionDecision(leaves="e"), (
+        "not d, which has waited longer elsewhere"
+    )
 
 
 def test_a_trusted_proxy_is_not_one_client() -> None:

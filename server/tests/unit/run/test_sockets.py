@@ -10,7 +10,7 @@ import trustme
 from tidings.gateway.socket.options import ListenOptions
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.settings.gateway import GatewaySettings
-from tidings.run.sockets import admission_options, fit_to_open_files, listen_options
+from tidings.run.sockets import admission_options, fit_open_file_limit, listen_options
 
 
 def listened(given: GatewaySettings) -> ListenOptions:
@@ -62,7 +62,7 @@ def test_too_few_open_files_are_told_before_the_start() -> None:
     if hard == resource.RLIM_INFINITY:
         pytest.skip("this machine allows any number")
     with pytest.raises(TidingsError, match="open files are needed"):
-        fit_to_open_files(GatewaySettings(max_connections=hard))
+        fit_open_file_limit(GatewaySettings(max_connections=hard))
 
 
 @pytest.mark.parametrize("hard", [1_024, 20_000])
@@ -70,9 +70,9 @@ def test_the_defaults_fit_a_machine_with_few_open_files(monkeypatch: pytest.Monk
     limits = [(256, hard)]
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
     monkeypatch.setattr(resource, "setrlimit", lambda _, both: limits.append(both))
-    fitting = fit_to_open_files(GatewaySettings())
+    fitting = fit_open_file_limit(GatewaySettings())
     assert limits[-1] == (hard, hard)
     assert fitting.max_connections >= hard // 2
     assert fitting.max_connections + fitting.max_handshakes < hard
     small = GatewaySettings(max_connections=100, max_handshakes=50)
-    assert fit_to_open_files(small) == small
+    assert fit_open_file_limit(small) == small

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from fixtures.loops import until
 
-from tidings.delivery.model import Gain
+from tidings.delivery.model import WatermarkAdvanced
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
-from tidings.routing.model import Addressee, Answers, GatewayId, OwnRead, Route, RoutesAwayError
-from tidings.routing.model import decode as decode_words
-from tidings.signs.model import Got, Receipts, decode
-from tidings.signs.telling import Telling
+from tidings.routing.model import (
+    DeviceTarget,
+    GatewayId,
+    LookupResult,
+    OwnReadAdvanced,
+    RegistryUnavailableError,
+    Route,
+)
+from tidings.routing.model import decode_messages as decode_words
+from tidings.signs.model import MemberReceipt, ReceiptsEvent, decode_event
+from tidings.signs.telling import ReceiptPublisher
 
 ACME = TenantId("acme")
 ONE, TWO = ChatKey(ACME, ChatId("g-1")), ChatKey(ACME, ChatId("g-2"))
@@ -23,45 +30,49 @@ class Line:
     """Writes down what is said. `is_away`: nobody answers. `go`: nothing is taken before."""
 
     def __init__(self) -> None:
-        self.signs: list[tuple[ChatKey, Receipts]] = []
-        self.own: list[tuple[GatewayId, OwnRead]] = []
+        self.signs: list[tuple[ChatKey, ReceiptsEvent]] = []
+        self.own: list[tuple[GatewayId, OwnReadAdvanced]] = []
         self.is_away = False
         self.go = asyncio.Event()
         self.go.set()
 
-    async def to_signs(self, chat: ChatKey, payload: bytes) -> int:
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
         await self.go.wait()
         if self.is_away:
-            raise RoutesAwayError
-        sign = decode(payload)
-        assert isinstance(sign, Receipts)
+            raise RegistryUnavailableError
+        sign = decode_event(payload)
+        assert isinstance(sign, ReceiptsEvent)
         self.signs.append((chat, sign))
         return 0
 
-    async def to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         for word in decode_words(payload):
-            assert isinstance(word, OwnRead)
+            assert isinstance(word, OwnReadAdvanced)
             self.own.append((gateway, word))
         return True
 
-    async def to_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         raise NotImplementedError
 
-    async def of(self, tenant: TenantId, users: Sequence[UserId]) -> Answers[UserId, Sequence[Route]]:
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
         assert tenant == ACME
         devices = [Route(DeviceId("phone"), HERE, 1), Route(DeviceId("laptop"), THERE, 2)]
-        return Answers({user: devices for user in users if user == ANNA})
+        return LookupResult({user: devices for user in users if user == ANNA})
 
 
-def telling(line: Line, within_s: float = 0.01) -> Telling:
+def telling(line: Line, within_s: float = 0.01) -> ReceiptPublisher:
     def report(what: str, error: BaseException) -> None:
         raise AssertionError(what) from error
 
-    return Telling(line, line, within_s=within_s, report=report)
+    return ReceiptPublisher(line, line, within_s=within_s, on_error=report)
 
 
-def gain(chat: ChatKey, user: UserId, delivered: int, read: int = 0, *, is_large: bool = False) -> Gain:
-    return Gain(chat, user, delivered, read, is_read=bool(read), is_large=is_large)
+def gain(
+    chat: ChatKey, user: UserId, delivered: int, read: int = 0, *, is_large: bool = False
+) -> WatermarkAdvanced:
+    return WatermarkAdvanced(chat, user, delivered, read, is_read=bool(read), is_large=is_large)
 
 
 async def test_however_many_got_further_a_chat_has_one_word() -> None:
@@ -73,9 +84,9 @@ async def test_however_many_got_further_a_chat_has_one_word() -> None:
             told(gain(ONE, user, at))
     told(gain(TWO, BEN, 1))
     await until(lambda: len(line.signs) == 2)
-    assert dict(line.signs)[ONE].members == tuple(Got(user, 5) for user in people)
-    assert dict(line.signs)[TWO].members == (Got(BEN, 1),)
-    assert told.told.gains == 271
+    assert dict(line.signs)[ONE].members == tuple(MemberReceipt(user, 5) for user in people)
+    assert dict(line.signs)[TWO].members == (MemberReceipt(BEN, 1),)
+    assert told.stats.advances == 271
 
 
 async def test_what_comes_while_redis_is_slow_waits_and_goes_together() -> None:
@@ -88,7 +99,7 @@ async def test_what_comes_while_redis_is_slow_waits_and_goes_together() -> None:
         told(gain(ONE, BEN, at))
         await asyncio.sleep(0.001)
     line.go.set()
-    await until(lambda: line.signs[-1:] == [(ONE, Receipts((Got(BEN, 49),)))])
+    await until(lambda: line.signs[-1:] == [(ONE, ReceiptsEvent((MemberReceipt(BEN, 49),)))])
     assert len(line.signs) == 2
 
 
@@ -99,10 +110,10 @@ async def test_a_users_own_read_goes_to_his_devices_of_large_chats_too_and_to_no
     told(gain(ONE, BEN, 7, 6, is_large=True))
     await until(lambda: len(line.own) == 2)
     assert dict(line.own) == {
-        HERE: OwnRead(ACME, ANNA, ONE.chat, 6, (Addressee(ANNA, DeviceId("phone"), 1),)),
-        THERE: OwnRead(ACME, ANNA, ONE.chat, 6, (Addressee(ANNA, DeviceId("laptop"), 2),)),
+        HERE: OwnReadAdvanced(ACME, ANNA, ONE.chat, 6, (DeviceTarget(ANNA, DeviceId("phone"), 1),)),
+        THERE: OwnReadAdvanced(ACME, ANNA, ONE.chat, 6, (DeviceTarget(ANNA, DeviceId("laptop"), 2),)),
     }
-    await told.settled(1)
+    await told.wait_idle(1)
     assert line.signs == []
 
 
@@ -119,7 +130,7 @@ async def test_without_redis_it_is_lost_and_counted_and_the_next_is_not() -> Non
     line.is_away = True
     told = telling(line)
     told(gain(ONE, BEN, 1))
-    await until(lambda: told.told.lost == 1)
+    await until(lambda: told.stats.dropped == 1)
     line.is_away = False
     told(gain(ONE, BEN, 2))
     await until(lambda: line.signs)
@@ -130,5 +141,5 @@ async def test_what_waits_when_the_process_ends_gets_out() -> None:
     line = Line()
     told = telling(line, within_s=3_600)
     told(gain(ONE, BEN, 1))
-    await told.settled(5)
-    assert line.signs == [(ONE, Receipts((Got(BEN, 1),)))]
+    await told.wait_idle(5)
+    assert line.signs == [(ONE, ReceiptsEvent((MemberReceipt(BEN, 1),)))]

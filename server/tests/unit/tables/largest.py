@@ -5,41 +5,50 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tidings.platform.dynamo.sizes import Value
-from tidings.tables.bounds import Blob, Bound, Flag, ListOf, MapOf, Number, SetOf, Text
+from tidings.tables.bounds import (
+    AttributeLimit,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    SetLimit,
+    TextLimit,
+)
 from tidings.tables.keys import RESERVED, KeyTemplate
 from tidings.tables.limits import PART_BYTES, PART_DIGITS
-from tidings.tables.model import Item, Table
+from tidings.tables.model import Table, TableItem
 
 type Wire = dict[str, Value]
 
 
-def largest_value(bound: Bound, which: int = 0) -> dict[str, Any]:  # noqa: PLR0911 - a case for each kind of bound
+def largest_value(bound: AttributeLimit, which: int = 0) -> dict[str, Any]:  # noqa: PLR0911 - a case for each kind of bound
     """As full as it may be; another `which` gives another one, for sets."""
     match bound:
-        case Text(size):
+        case TextLimit(size):
             return {"S": f"{which:x>{size}}"}
-        case Blob(size):
+        case BlobLimit(size):
             return {"B": b"x" * size}
-        case Number(digits):
+        case NumberLimit(digits):
             return {"N": str(10**digits - 1 - 2 * which)}  # odd, so no zeros at the end to be trimmed
-        case Flag():
+        case FlagLimit():
             return {"BOOL": True}
-        case SetOf(count, of):
+        case SetLimit(count, of):
             values = [largest_value(of, each) for each in range(count)]
             kind = next(iter(values[0]))
             return {f"{kind}S": [value[kind] for value in values]}
-        case ListOf(count, of):
+        case ListLimit(count, of):
             return {"L": [largest_value(of) for _ in range(count)]}
-        case MapOf(count, name_bytes, of):
+        case MapLimit(count, name_bytes, of):
             return {"M": {f"{each:x>{name_bytes}}": largest_value(of) for each in range(count)}}
 
 
-def largest_item(table: Table, item: Item) -> Wire:
+def largest_item(table: Table, item: TableItem) -> Wire:
     wire: Wire = {table.partition.name: {"S": _largest_key(item.partition)}}
     if table.sort and item.sort:
-        is_number = isinstance(item.sort, Number)
+        is_number = isinstance(item.sort, NumberLimit)
         wire[table.sort.name] = (
-            largest_value(item.sort) if isinstance(item.sort, Number) else {"S": _largest_key(item.sort)}
+            largest_value(item.sort) if isinstance(item.sort, NumberLimit) else {"S": _largest_key(item.sort)}
         )
         assert is_number == (table.sort.type == "N")
     return wire | {name: largest_value(bound) for name, bound in item.attributes.items()}
@@ -49,26 +58,26 @@ def _largest_key(template: KeyTemplate) -> str:
     return template.render(**template.largest_parts())
 
 
-def any_value(bound: Bound) -> st.SearchStrategy[dict[str, Any]]:  # noqa: PLR0911 - a case for each kind of bound
+def any_value(bound: AttributeLimit) -> st.SearchStrategy[dict[str, Any]]:  # noqa: PLR0911 - a case for each kind of bound
     match bound:
-        case Text(size):
+        case TextLimit(size):
             return _any_text(size).map(lambda text: {"S": text})
-        case Blob(size):
+        case BlobLimit(size):
             return st.integers(0, size).map(lambda length: {"B": b"\0" * length})
-        case Number(digits):
+        case NumberLimit(digits):
             return st.integers(0, 10**digits - 1).map(lambda number: {"N": str(number)})
-        case Flag():
+        case FlagLimit():
             return st.booleans().map(lambda flag: {"BOOL": flag})
-        case SetOf(count, Number(digits)):
+        case SetLimit(count, NumberLimit(digits)):
             numbers = st.integers(0, 10**digits - 1).map(str)
             return st.sets(numbers, min_size=1, max_size=min(count, 5)).map(lambda some: {"NS": sorted(some)})
-        case SetOf(count, Text(size)):
+        case SetLimit(count, TextLimit(size)):
             return st.sets(_any_text(size), min_size=1, max_size=min(count, 5)).map(
                 lambda some: {"SS": sorted(some)}
             )
-        case ListOf(count, of):
+        case ListLimit(count, of):
             return st.lists(any_value(of), max_size=min(count, 5)).map(lambda some: {"L": some})
-        case MapOf(count, name_bytes, of):
+        case MapLimit(count, name_bytes, of):
             names = _any_text(name_bytes)
             return st.dictionaries(names, any_value(of), max_size=min(count, 5)).map(lambda some: {"M": some})
     raise AssertionError(bound)
@@ -84,12 +93,12 @@ def _any_text(max_bytes: int) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def any_item(draw: st.DrawFn, table: Table, item: Item) -> Wire:
+def any_item(draw: st.DrawFn, table: Table, item: TableItem) -> Wire:
     """Some of the attributes, each within its bound."""
     wire: Wire = {table.partition.name: {"S": draw(any_key(item.partition))}}
     if table.sort and isinstance(item.sort, KeyTemplate):
         wire[table.sort.name] = {"S": draw(any_key(item.sort))}
-    if table.sort and isinstance(item.sort, Number):
+    if table.sort and isinstance(item.sort, NumberLimit):
         wire[table.sort.name] = draw(any_value(item.sort))
     chosen = draw(st.sets(st.sampled_from(sorted(item.attributes))))
     return wire | {name: draw(any_value(item.attributes[name])) for name in sorted(chosen)}

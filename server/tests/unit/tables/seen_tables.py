@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tidings.tables.diff import tags
+from tidings.tables.diff import table_tags
 from tidings.tables.model import Table
 from tidings.tables.requests import create_table
-from tidings.tables.seen import Seen, SeenIndex
+from tidings.tables.seen import ObservedIndex, ObservedTable
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import TableDescriptionTypeDef
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 PREFIX = "tidings-"
 
 
-def as_declared(table: Table, prefix: str = PREFIX) -> Seen:
-    return Seen(
+def as_declared(table: Table, prefix: str = PREFIX) -> ObservedTable:
+    return ObservedTable(
         name=prefix + table.name,
         arn=f"arn:aws:dynamodb:us-east-1:1:table/{prefix}{table.name}",
         keys=table.keys,
@@ -24,14 +24,14 @@ def as_declared(table: Table, prefix: str = PREFIX) -> Seen:
         table_class=table.table_class,
         is_deletion_protected=table.is_deletion_protected,
         indexes={
-            index.name: SeenIndex(index.name, index.keys, index.projection, index.units, is_active=True)
+            index.name: ObservedIndex(index.name, index.keys, index.projection, index.units, is_active=True)
             for index in table.indexes
         },
         size_bytes=2_000_000_000,
         item_count=1_234,
         ttl=table.ttl.attribute if table.ttl else None,
         has_pitr=table.has_pitr,
-        tags=tags(table, prefix),
+        tags=table_tags(table, prefix),
     )
 
 

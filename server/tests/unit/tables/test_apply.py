@@ -1,4 +1,4 @@
-"""The order of things in `apply`, against an engine that is late, busy or lies; time is a fake clock."""
+"""The order of things in `apply_tables`, against an engine that is late, busy or lies; time is a fake clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -7,12 +7,12 @@ import pytest
 from unit.tables.seen_tables import PREFIX, as_declared
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Step
-from tidings.tables.apply import PACE, apply
+from tidings.kernel.reconcile import ProgressEvent
+from tidings.tables.apply import PACE, apply_tables
 from tidings.tables.declaration import MESSAGES, TABLES, USERS
-from tidings.tables.diff import Aspect, Change, plan
-from tidings.tables.model import Key, Table
-from tidings.tables.seen import Seen
+from tidings.tables.diff import TableAspect, TableChange, plan_tables
+from tidings.tables.model import KeyAttribute, Table
+from tidings.tables.seen import ObservedTable
 
 
 @dataclass
@@ -31,17 +31,17 @@ class FakeEngine:
     """Makes what it is asked for, `late_s` after it says so; may be busy before, or never make it."""
 
     clock: Clock
-    there: dict[str, Seen] = field(default_factory=dict)
+    there: dict[str, ObservedTable] = field(default_factory=dict)
     late_s: float = 0
     busy_times: int = 0
     lies: bool = False
     somebody_is_first: bool = False
     prefix: str = PREFIX
-    not_known: frozenset[Aspect] = frozenset()
+    not_known: frozenset[TableAspect] = frozenset()
     asked: list[str] = field(default_factory=list)
     coming: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
 
-    def look(self, name: str) -> Seen | None:
+    def describe(self, name: str) -> ObservedTable | None:
         for at_s, happen in self.coming:
             if at_s <= self.clock.now():
                 happen()
@@ -53,7 +53,7 @@ class FakeEngine:
         made = replace(as_declared(table), ttl=None, has_pitr=False)
         self._later(lambda: self.there.__setitem__(made.name, made))
 
-    def change(self, table: Table, seen: Seen, change: Change) -> bool:
+    def change(self, table: Table, seen: ObservedTable, change: TableChange) -> bool:
         if self.busy_times:
             self.busy_times -= 1
             return False
@@ -68,17 +68,22 @@ class FakeEngine:
             self.coming.append((self.clock.now() + self.late_s, happen))
 
 
-def _made(table: Table, seen: Seen, change: Change) -> Seen:
-    if change.aspect is Aspect.TTL:
+def _made(table: Table, seen: ObservedTable, change: TableChange) -> ObservedTable:
+    if change.aspect is TableAspect.TTL:
         return replace(seen, ttl=None if seen.ttl else as_declared(table).ttl)
-    made = {Aspect.PITR: {"has_pitr": True}, Aspect.DELETION_PROTECTION: {"is_deletion_protected": True}}
+    made = {
+        TableAspect.PITR: {"has_pitr": True},
+        TableAspect.DELETION_PROTECTION: {"is_deletion_protected": True},
+    }
     return replace(seen, **made[change.aspect])  # type: ignore[arg-type]  # mypy sees one type for all values
 
 
-def run(engine: FakeEngine, tables: tuple[Table, ...] = TABLES, timeout_s: float = 1800) -> list[Step]:
-    steps: list[Step] = []
+def run(
+    engine: FakeEngine, tables: tuple[Table, ...] = TABLES, timeout_s: float = 1800
+) -> list[ProgressEvent]:
+    steps: list[ProgressEvent] = []
     pace = replace(PACE, timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
-    apply(engine, plan(tables, engine.there, prefix=PREFIX), steps.append, pace)
+    apply_tables(engine, plan_tables(tables, engine.there, prefix=PREFIX), steps.append, pace)
     return steps
 
 
@@ -91,7 +96,7 @@ def test_all_tables_are_asked_for_before_any_is_waited_for(engine: FakeEngine) -
     engine.late_s = 30
     run(engine)
     assert engine.asked[: len(TABLES)] == [f"create {table.name}" for table in TABLES]
-    assert plan(TABLES, engine.there, prefix=PREFIX).drift == ()
+    assert plan_tables(TABLES, engine.there, prefix=PREFIX).drift == ()
 
 
 def test_a_second_run_asks_for_nothing(engine: FakeEngine) -> None:
@@ -105,15 +110,15 @@ def test_an_answer_that_is_older_than_the_change_is_not_taken_for_a_failure(engi
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.late_s = 20
     run(engine, (MESSAGES,))
-    assert engine.asked == [f"{Aspect.PITR} messages"]
+    assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
 def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.busy_times = 7
     steps = run(engine, (MESSAGES,))
-    assert any("can be changed" in step.doing for step in steps)
-    assert engine.asked == [f"{Aspect.PITR} messages"]
+    assert any("can be changed" in step.action for step in steps)
+    assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
 def test_a_change_that_somebody_else_made_first_is_no_failure(engine: FakeEngine) -> None:
@@ -133,7 +138,7 @@ def test_a_refusal_is_passed_on(engine: FakeEngine) -> None:
 def test_another_ttl_attribute_takes_two_steps(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), ttl="old")}
     run(engine, (MESSAGES,))
-    assert engine.asked == [f"{Aspect.TTL} messages"] * 2
+    assert engine.asked == [f"{TableAspect.TTL} messages"] * 2
     assert engine.there[PREFIX + "messages"].ttl == "expires_at"
 
 
@@ -154,7 +159,7 @@ def test_a_table_that_never_comes_ends_the_wait(engine: FakeEngine) -> None:
 
 
 def test_a_plan_that_would_destroy_something_is_refused_whole(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "users": replace(as_declared(USERS), keys=(Key("id"),))}
+    engine.there = {PREFIX + "users": replace(as_declared(USERS), keys=(KeyAttribute("id"),))}
     with pytest.raises(TidingsError, match="1,234 items") as caught:
         run(engine)
     assert caught.value.code is Code.TABLES_DESTRUCTIVE
@@ -162,7 +167,7 @@ def test_a_plan_that_would_destroy_something_is_refused_whole(engine: FakeEngine
 
 
 def test_a_table_that_appears_with_other_keys_while_we_apply_is_refused(engine: FakeEngine) -> None:
-    wrong = replace(as_declared(USERS), keys=(Key("id"),))
+    wrong = replace(as_declared(USERS), keys=(KeyAttribute("id"),))
     engine.coming.append((0, lambda: engine.there.__setitem__(wrong.name, wrong)))
     engine.late_s = 9999
     with pytest.raises(TidingsError) as caught:
@@ -172,7 +177,7 @@ def test_a_table_that_appears_with_other_keys_while_we_apply_is_refused(engine: 
 
 def test_each_wait_and_each_change_is_told(engine: FakeEngine) -> None:
     engine.late_s = 30
-    doing = [step.doing for step in run(engine, (MESSAGES,))]
+    doing = [step.action for step in run(engine, (MESSAGES,))]
     assert doing[0] == "creating"
     assert "waiting until it is active" in doing
     assert "TTL: off → expires_at" in doing

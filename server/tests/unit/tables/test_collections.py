@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.run.relay import export
-from tidings.tables.alarms import COLLECTION_BYTES, alarms
-from tidings.tables.collections import Collection, collections
+from tidings.run.relay import export_relay
+from tidings.tables.alarms import COLLECTION_BYTES, table_alarms
+from tidings.tables.collections import ItemCollection, item_collections
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.model import ALONE, Growth, Table
 
 
 def unsafe(table: Table) -> list[str]:
     """Collections that can outgrow the threshold without raising an alarm."""
-    watched = {alarm.metric for alarm in alarms(table) if alarm.threshold <= COLLECTION_BYTES}
-    return [one.name for one in collections(table) if not _is_safe(one, watched & exported())]
+    watched = {alarm.metric for alarm in table_alarms(table) if alarm.threshold <= COLLECTION_BYTES}
+    return [one.name for one in item_collections(table) if not _is_safe(one, watched & exported())]
 
 
-def _is_safe(one: Collection, watched: set[str]) -> bool:
+def _is_safe(one: ItemCollection, watched: set[str]) -> bool:
     if one.max_bytes is None:
         return one.measured_by <= watched
     return one.max_bytes < COLLECTION_BYTES
@@ -30,7 +30,7 @@ def exported() -> set[str]:
     """The metrics of the relay, which reads every commit."""
     metrics, relay = Metrics(), SimpleNamespace(counts=None, audit=SimpleNamespace(counts=None))
     whatever: Any = relay
-    export(metrics, whatever)
+    export_relay(metrics, whatever)
     return set(metrics.registry._names_to_collectors)
 
 
@@ -53,7 +53,7 @@ def test_only_a_sort_key_lets_items_share_a_partition_key(table: Table) -> None:
 
 
 def test_only_what_follows_the_log_of_a_chat_has_no_bound() -> None:
-    unbounded = {one.name for table in TABLES for one in collections(table) if one.max_bytes is None}
+    unbounded = {one.name for table in TABLES for one in item_collections(table) if one.max_bytes is None}
     assert unbounded == {
         "messages {tenant}#{chat}",
         "messages {tenant}#{chat}#ephemeral",
@@ -62,9 +62,9 @@ def test_only_what_follows_the_log_of_a_chat_has_no_bound() -> None:
 
 
 def test_kinds_that_share_a_key_are_added_up() -> None:
-    (rows,) = [one for one in collections(BY_NAME["delivery_state"]) if "{user}" in one.name]
+    (rows,) = [one for one in item_collections(BY_NAME["delivery_state"]) if "{user}" in one.name]
     alone = grown(BY_NAME["delivery_state"], "block", Growth("none", 0))
-    (without,) = collections(alone)
+    (without,) = item_collections(alone)
     assert rows.max_bytes is not None
     assert without.max_bytes is not None
     assert 0 < without.max_bytes < rows.max_bytes

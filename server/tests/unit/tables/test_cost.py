@@ -2,26 +2,26 @@ from decimal import Decimal
 
 from tidings.tables import cost
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES, USERS
-from tidings.tables.model import TableClass, Units
+from tidings.tables.model import CapacityUnits, TableClass
 
 
 def test_provisioned_capacity_is_paid_by_the_hour_with_its_indexes() -> None:
     # 40 + 5 read units at $0.00013, 5 + 5 write units at $0.00065, 730 hours
-    assert cost.standing(USERS) == (45 * Decimal("0.00013") + 10 * Decimal("0.00065")) * 730
+    assert cost.provisioned_cost_month(USERS) == (45 * Decimal("0.00013") + 10 * Decimal("0.00065")) * 730
 
 
 def test_capacity_that_was_raised_costs_what_it_is_raised_to() -> None:
-    more = cost.standing(USERS, Units(1040, 5)) - cost.standing(USERS)
+    more = cost.provisioned_cost_month(USERS, CapacityUnits(1040, 5)) - cost.provisioned_cost_month(USERS)
     assert more == 1000 * Decimal("0.00013") * 730
 
 
 def test_on_demand_nothing_stands() -> None:
-    assert cost.standing(MESSAGES) == 0
+    assert cost.provisioned_cost_month(MESSAGES) == 0
 
 
 def test_a_stored_gigabyte_costs_storage_and_recovery() -> None:
     assert cost.gb_month(MESSAGES) == Decimal("0.45")
-    assert cost.stored(MESSAGES, 2 * 10**9) == Decimal("0.90")
+    assert cost.storage_cost_month(MESSAGES, 2 * 10**9) == Decimal("0.90")
 
 
 def test_ninety_full_copies_cost_twenty_times_the_table_itself() -> None:

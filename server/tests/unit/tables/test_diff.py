@@ -3,19 +3,29 @@ from dataclasses import replace
 import pytest
 from unit.tables.seen_tables import PREFIX, as_declared
 
-from tidings.kernel.reconcile import Verdict
+from tidings.kernel.reconcile import ChangeKind
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, INBOX, MESSAGES, TABLES, USERS
-from tidings.tables.diff import TAG_PREFIX, TAG_TABLE, Aspect, Change, TablePlan, plan, wanted
-from tidings.tables.model import Key, KeyType, StreamView, Table, TableClass, Units
-from tidings.tables.seen import Seen
+from tidings.tables.diff import (
+    TAG_PREFIX,
+    TAG_TABLE,
+    TableAspect,
+    TableChange,
+    TablePlan,
+    apply_capacity_mode,
+    plan_tables,
+)
+from tidings.tables.model import CapacityUnits, KeyAttribute, KeyType, StreamView, Table, TableClass
+from tidings.tables.seen import ObservedTable
 
 
-def planned(table: Table, seen: Seen | None, *, not_known: frozenset[Aspect] = frozenset()) -> TablePlan:
+def planned(
+    table: Table, seen: ObservedTable | None, *, not_known: frozenset[TableAspect] = frozenset()
+) -> TablePlan:
     there = {} if seen is None else {seen.name: seen}
-    return plan([table], there, prefix=PREFIX, not_known=not_known).tables[0]
+    return plan_tables([table], there, prefix=PREFIX, not_known=not_known).tables[0]
 
 
-def the_change(table: Table, seen: Seen) -> Change:
+def the_change(table: Table, seen: ObservedTable) -> TableChange:
     (change,) = planned(table, seen).changes
     return change
 
@@ -23,12 +33,12 @@ def the_change(table: Table, seen: Seen) -> Change:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_a_table_that_is_as_declared_is_unchanged(table: Table) -> None:
     entry = planned(table, as_declared(table))
-    assert (entry.verdict, entry.changes) == (Verdict.UNCHANGED, ())
+    assert (entry.verdict, entry.changes) == (ChangeKind.UNCHANGED, ())
 
 
 def test_a_table_that_is_not_there_is_created_and_that_is_drift() -> None:
-    result = plan([MESSAGES], {}, prefix=PREFIX)
-    assert result.tables[0].verdict is Verdict.CREATE
+    result = plan_tables([MESSAGES], {}, prefix=PREFIX)
+    assert result.tables[0].verdict is ChangeKind.CREATE
     assert result.drift == ("tidings-messages: is not there",)
     assert result.destroyed == ()
 
@@ -36,19 +46,21 @@ def test_a_table_that_is_not_there_is_created_and_that_is_drift() -> None:
 @pytest.mark.parametrize(
     ("seen", "aspect"),
     [
-        (replace(as_declared(MESSAGES), is_deletion_protected=False), Aspect.DELETION_PROTECTION),
-        (replace(as_declared(MESSAGES), tags={}), Aspect.TAGS),
-        (replace(as_declared(MESSAGES), has_pitr=False), Aspect.PITR),
-        (replace(as_declared(MESSAGES), ttl=None), Aspect.TTL),
-        (replace(as_declared(MESSAGES), ttl="other"), Aspect.TTL),
-        (replace(as_declared(MESSAGES), stream=None), Aspect.STREAM),
-        (replace(as_declared(MESSAGES), stream=StreamView.KEYS_ONLY), Aspect.STREAM),
-        (replace(as_declared(MESSAGES), table_class=TableClass.INFREQUENT_ACCESS), Aspect.TABLE_CLASS),
-        (replace(as_declared(MESSAGES), units=Units(5, 5)), Aspect.CAPACITY),
+        (replace(as_declared(MESSAGES), is_deletion_protected=False), TableAspect.DELETION_PROTECTION),
+        (replace(as_declared(MESSAGES), tags={}), TableAspect.TAGS),
+        (replace(as_declared(MESSAGES), has_pitr=False), TableAspect.PITR),
+        (replace(as_declared(MESSAGES), ttl=None), TableAspect.TTL),
+        (replace(as_declared(MESSAGES), ttl="other"), TableAspect.TTL),
+        (replace(as_declared(MESSAGES), stream=None), TableAspect.STREAM),
+        (replace(as_declared(MESSAGES), stream=StreamView.KEYS_ONLY), TableAspect.STREAM),
+        (replace(as_declared(MESSAGES), table_class=TableClass.INFREQUENT_ACCESS), TableAspect.TABLE_CLASS),
+        (replace(as_declared(MESSAGES), units=CapacityUnits(5, 5)), TableAspect.CAPACITY),
     ],
-    ids=lambda value: value if isinstance(value, Aspect) else "",
+    ids=lambda value: value if isinstance(value, TableAspect) else "",
 )
-def test_each_aspect_that_differs_is_one_change_that_can_be_made(seen: Seen, aspect: Aspect) -> None:
+def test_each_aspect_that_differs_is_one_change_that_can_be_made(
+    seen: ObservedTable, aspect: TableAspect
+) -> None:
     change = the_change(MESSAGES, seen)
     assert change.aspect is aspect
     assert change.before != change.after
@@ -57,22 +69,22 @@ def test_each_aspect_that_differs_is_one_change_that_can_be_made(seen: Seen, asp
 
 def test_what_the_engine_does_not_know_is_left_out() -> None:
     bare = replace(as_declared(MESSAGES), has_pitr=False, tags={})
-    assert planned(MESSAGES, bare, not_known=frozenset({Aspect.PITR, Aspect.TAGS})).changes == ()
+    assert planned(MESSAGES, bare, not_known=frozenset({TableAspect.PITR, TableAspect.TAGS})).changes == ()
     assert len(planned(MESSAGES, bare).changes) == 2
 
 
 @pytest.mark.parametrize(
     "keys",
     [
-        (Key("chat_id"),),
-        (Key("chat_id"), Key("sequence", KeyType.TEXT)),
-        (Key("id"), Key("sequence", KeyType.NUMBER)),
+        (KeyAttribute("chat_id"),),
+        (KeyAttribute("chat_id"), KeyAttribute("sequence", KeyType.TEXT)),
+        (KeyAttribute("id"), KeyAttribute("sequence", KeyType.NUMBER)),
     ],
     ids=["no sort key", "other type", "other name"],
 )
-def test_another_key_would_destroy_the_table(keys: tuple[Key, ...]) -> None:
+def test_another_key_would_destroy_the_table(keys: tuple[KeyAttribute, ...]) -> None:
     entry = planned(MESSAGES, replace(as_declared(MESSAGES), keys=keys))
-    assert entry.verdict is Verdict.REFUSED
+    assert entry.verdict is ChangeKind.REFUSED
     assert "1,234 items" in entry.changes[0].destroys
 
 
@@ -80,7 +92,7 @@ def test_an_index_that_is_not_declared_would_be_destroyed() -> None:
     seen = as_declared(USERS)
     bare = replace(USERS, indexes=())
     entry = planned(bare, seen)
-    assert entry.verdict is Verdict.REFUSED
+    assert entry.verdict is ChangeKind.REFUSED
     assert "phone_number-index" in entry.changes[0].destroys
 
 
@@ -88,26 +100,29 @@ def test_an_index_with_another_projection_would_be_destroyed() -> None:
     seen = as_declared(USERS)
     index = replace(seen.indexes["phone_number-index"], projection="ALL")
     entry = planned(USERS, replace(seen, indexes={index.name: index}))
-    assert entry.verdict is Verdict.REFUSED
+    assert entry.verdict is ChangeKind.REFUSED
 
 
 def test_a_missing_index_is_created() -> None:
     change = the_change(CHAT_MEMBERSHIPS, replace(as_declared(CHAT_MEMBERSHIPS), indexes={}))
-    assert (change.aspect, change.index, change.destroys) == (Aspect.INDEX, "user_chats-index", "")
+    assert (change.aspect, change.index, change.destroys) == (TableAspect.INDEX, "user_chats-index", "")
 
 
 def test_capacity_is_raised_to_what_is_declared_each_unit_for_itself() -> None:
-    change = the_change(USERS, replace(as_declared(USERS), units=Units(10, 500)))
+    change = the_change(USERS, replace(as_declared(USERS), units=CapacityUnits(10, 500)))
     assert (change.before, change.after) == ("10 read, 500 write", "40 read, 500 write")
 
 
 def test_capacity_that_somebody_raised_is_not_drift() -> None:
-    assert planned(USERS, replace(as_declared(USERS), units=Units(4000, 500))).verdict is Verdict.UNCHANGED
+    assert (
+        planned(USERS, replace(as_declared(USERS), units=CapacityUnits(4000, 500))).verdict
+        is ChangeKind.UNCHANGED
+    )
 
 
 def test_capacity_of_an_index_is_raised_and_never_lowered() -> None:
     seen = as_declared(USERS)
-    for units, after in ((Units(1, 900), "5 read, 900 write"), (Units(900, 900), None)):
+    for units, after in ((CapacityUnits(1, 900), "5 read, 900 write"), (CapacityUnits(900, 900), None)):
         index = replace(seen.indexes["phone_number-index"], units=units)
         entry = planned(USERS, replace(seen, indexes={index.name: index}))
         assert [change.after for change in entry.changes] == ([after] if after else [])
@@ -120,20 +135,20 @@ def test_a_table_that_becomes_provisioned_is_told_to_throttle() -> None:
 
 
 def test_with_all_on_demand_no_table_is_provisioned() -> None:
-    assert all(table.units is None for table in wanted(TABLES, on_demand=True))
-    assert wanted(TABLES, on_demand=False) == TABLES
-    (table,) = wanted([USERS], on_demand=True)
+    assert all(table.units is None for table in apply_capacity_mode(TABLES, on_demand=True))
+    assert apply_capacity_mode(TABLES, on_demand=False) == TABLES
+    (table,) = apply_capacity_mode([USERS], on_demand=True)
     assert the_change(table, as_declared(USERS)).after == "on demand"
 
 
 def test_a_stream_that_is_not_declared_is_left_to_whoever_turned_it_on() -> None:
     seen = replace(as_declared(USERS), stream=StreamView.NEW_AND_OLD_IMAGES)
-    assert planned(USERS, seen).verdict is Verdict.UNCHANGED
+    assert planned(USERS, seen).verdict is ChangeKind.UNCHANGED
 
 
 def test_protection_that_is_not_declared_is_left_on() -> None:
     unprotected = replace(USERS, is_deletion_protected=False)
-    assert planned(unprotected, as_declared(USERS)).verdict is Verdict.UNCHANGED
+    assert planned(unprotected, as_declared(USERS)).verdict is ChangeKind.UNCHANGED
 
 
 def test_a_ttl_that_is_not_declared_is_turned_off() -> None:
@@ -143,13 +158,15 @@ def test_a_ttl_that_is_not_declared_is_turned_off() -> None:
 
 def test_tags_of_others_stay() -> None:
     seen = as_declared(USERS)
-    assert planned(USERS, replace(seen, tags={**seen.tags, "cost-centre": "7"})).verdict is Verdict.UNCHANGED
+    assert (
+        planned(USERS, replace(seen, tags={**seen.tags, "cost-centre": "7"})).verdict is ChangeKind.UNCHANGED
+    )
 
 
 def test_a_table_that_was_ours_and_is_declared_no_more_is_refused() -> None:
     gone = replace(as_declared(INBOX), name="tidings-old", tags={TAG_TABLE: "old", TAG_PREFIX: PREFIX})
-    result = plan([], {gone.name: gone}, prefix=PREFIX)
-    assert result.tables[0].verdict is Verdict.REFUSED
+    result = plan_tables([], {gone.name: gone}, prefix=PREFIX)
+    assert result.tables[0].verdict is ChangeKind.REFUSED
     assert "tidings-old" in result.destroyed[0]
 
 
@@ -158,6 +175,6 @@ def test_a_table_that_was_ours_and_is_declared_no_more_is_refused() -> None:
 )
 def test_other_tables_under_the_prefix_are_left_alone(tags: dict[str, str]) -> None:
     other = replace(as_declared(INBOX), name="tidings-staging-inbox", tags=tags)
-    result = plan([], {other.name: other}, prefix=PREFIX)
-    assert result.tables[0].verdict is Verdict.UNKNOWN
+    result = plan_tables([], {other.name: other}, prefix=PREFIX)
+    assert result.tables[0].verdict is ChangeKind.UNKNOWN
     assert (result.drift, result.destroyed) == ((), ())

@@ -8,14 +8,14 @@ from unit.tables.largest import any_item, largest_item
 from tidings.platform.dynamo.sizes import MAX_ITEM_BYTES, item_bytes, write_units
 from tidings.tables.declaration import BY_NAME, TABLES
 from tidings.tables.items import chat, inbox
-from tidings.tables.model import Item, Table, largest_item_bytes
+from tidings.tables.model import Table, TableItem, largest_item_bytes
 
 KINDS = [(table, item) for table in TABLES for item in table.items]
 IDS = [f"{table.name}: {item.name}" for table, item in KINDS]
 
 
 @pytest.mark.parametrize(("table", "item"), KINDS, ids=IDS)
-def test_the_largest_item_is_within_its_bound(table: Table, item: Item) -> None:
+def test_the_largest_item_is_within_its_bound(table: Table, item: TableItem) -> None:
     size = item_bytes(largest_item(table, item))
     assert size == largest_item_bytes(table, item)
     assert size <= item.max_bytes
@@ -24,7 +24,7 @@ def test_the_largest_item_is_within_its_bound(table: Table, item: Item) -> None:
 @pytest.mark.parametrize(("table", "item"), KINDS, ids=IDS)
 @settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(data=st.data())
-def test_no_item_is_larger_than_the_largest(table: Table, item: Item, data: st.DataObject) -> None:
+def test_no_item_is_larger_than_the_largest(table: Table, item: TableItem, data: st.DataObject) -> None:
     wire = data.draw(any_item(table, item))
     assert item_bytes(wire) <= largest_item_bytes(table, item)
 
@@ -48,7 +48,7 @@ def test_every_item_has_half_of_the_limit_free(table: Table) -> None:
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_items_are_as_small_as_the_first_data_model_document_says(item: Item, most: int) -> None:
+def test_items_are_as_small_as_the_first_data_model_document_says(item: TableItem, most: int) -> None:
     assert item.max_bytes <= most
 
 
@@ -64,5 +64,5 @@ def test_items_are_as_small_as_the_first_data_model_document_says(item: Item, mo
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_what_the_ledger_counts_as_one_write_unit_always_is_one(table: str, item: Item) -> None:
+def test_what_the_ledger_counts_as_one_write_unit_always_is_one(table: str, item: TableItem) -> None:
     assert write_units(item_bytes(largest_item(BY_NAME[table], item))) == 1

@@ -3,20 +3,20 @@ from decimal import Decimal
 
 from unit.tables.seen_tables import PREFIX, as_declared
 
-from tidings.kernel.reconcile import Tone
+from tidings.kernel.reconcile import Severity
 from tidings.tables.declaration import MESSAGES, TABLES, USERS
-from tidings.tables.diff import Aspect, Plan, plan
-from tidings.tables.model import Key, Units
-from tidings.tables.report import lines, price
-from tidings.tables.seen import Seen
+from tidings.tables.diff import TableAspect, TablesPlan, plan_tables
+from tidings.tables.model import CapacityUnits, KeyAttribute
+from tidings.tables.report import format_price, plan_lines
+from tidings.tables.seen import ObservedTable
 
 
-def text(shown: Plan) -> str:
-    return "\n".join(line.text for line in lines(shown))
+def text(shown: TablesPlan) -> str:
+    return "\n".join(line.text for line in plan_lines(shown))
 
 
-def planned(*seen: Seen, not_known: frozenset[Aspect] = frozenset()) -> Plan:
-    return plan(TABLES, {each.name: each for each in seen}, prefix=PREFIX, not_known=not_known)
+def planned(*seen: ObservedTable, not_known: frozenset[TableAspect] = frozenset()) -> TablesPlan:
+    return plan_tables(TABLES, {each.name: each for each in seen}, prefix=PREFIX, not_known=not_known)
 
 
 def test_a_fresh_installation_shows_what_is_made_and_what_it_costs() -> None:
@@ -38,23 +38,23 @@ def test_what_stands_is_shown_with_what_it_costs_to_keep() -> None:
 
 
 def test_capacity_that_was_raised_is_counted_as_raised() -> None:
-    shown = text(planned(replace(as_declared(USERS), units=Units(1040, 5))))
+    shown = text(planned(replace(as_declared(USERS), units=CapacityUnits(1040, 5))))
     assert "1040 read, 5 write: $103.92 a month" in shown
 
 
 def test_what_would_be_destroyed_stands_out() -> None:
-    shown = list(lines(planned(replace(as_declared(MESSAGES), keys=(Key("id"),)))))
-    bad = [line.text for line in shown if line.tone is Tone.BAD]
+    shown = list(plan_lines(planned(replace(as_declared(MESSAGES), keys=(KeyAttribute("id"),)))))
+    bad = [line.text for line in shown if line.tone is Severity.BAD]
     assert any("REFUSED" in line for line in bad)
     assert any("tidings-messages: its 1,234 items" in line for line in bad)
 
 
 def test_what_the_engine_does_not_know_is_said() -> None:
-    shown = text(planned(not_known=frozenset({Aspect.TAGS, Aspect.PITR})))
+    shown = text(planned(not_known=frozenset({TableAspect.TAGS, TableAspect.PITR})))
     assert "Not known by this engine: tags, point-in-time recovery." in shown
     assert "Not known" not in text(planned())
 
 
 def test_prices_are_shown_to_their_last_digit() -> None:
-    shown = [price(Decimal(each)) for each in ("0.625", "0.10", "0.00013", "9.00", "10")]
+    shown = [format_price(Decimal(each)) for each in ("0.625", "0.10", "0.00013", "9.00", "10")]
     assert shown == ["$0.625", "$0.10", "$0.00013", "$9.00", "$10.00"]

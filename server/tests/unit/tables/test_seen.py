@@ -6,7 +6,7 @@ from unit.tables.seen_tables import described
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.installation.restore import refuse_replicas
 from tidings.tables.declaration import MESSAGES, SESSIONS, TABLES, USERS
-from tidings.tables.model import Table, TableClass, Units
+from tidings.tables.model import CapacityUnits, Table, TableClass
 from tidings.tables.seen import read_table, read_ttl
 
 
@@ -30,15 +30,15 @@ def test_without_a_class_to_tell_it_is_the_standard_one() -> None:
 def test_zero_units_beside_on_demand_are_no_capacity() -> None:
     zero = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
     assert read_table(described(MESSAGES, ProvisionedThroughput=zero)).units is None
-    assert read_table(described(USERS)).units == Units(40, 5)
+    assert read_table(described(USERS)).units == CapacityUnits(40, 5)
 
 
 def test_a_table_is_settled_when_its_indexes_are() -> None:
-    assert read_table(described(SESSIONS)).is_settled
+    assert read_table(described(SESSIONS)).is_stable
     building = described(SESSIONS)
     building["GlobalSecondaryIndexes"][0]["IndexStatus"] = "CREATING"
-    assert not read_table(building).is_settled
-    assert not read_table(described(SESSIONS, TableStatus="UPDATING")).is_settled
+    assert not read_table(building).is_stable
+    assert not read_table(described(SESSIONS, TableStatus="UPDATING")).is_stable
 
 
 def test_an_index_with_chosen_attributes_is_told_with_them() -> None:

@@ -94,5 +94,7 @@ def test_reads_are_paid_by_four_kilobytes_and_half_if_eventual(size: int, strong
 
 
 def test_the_bounds_count_collections_as_the_sizes_do() -> None:
-    assert bounds.ListOf(2, bounds.Text(3)).max_bytes == value_bytes({"L": [{"S": "abc"}, {"S": "abc"}]})
-    assert bounds.MapOf(1, 2, bounds.Text(3)).max_bytes == value_bytes({"M": {"kk": {"S": "abc"}}})
+    assert bounds.ListLimit(2, bounds.TextLimit(3)).max_bytes == value_bytes(
+        {"L": [{"S": "abc"}, {"S": "abc"}]}
+    )
+    assert bounds.MapLimit(1, 2, bounds.TextLimit(3)).max_bytes == value_bytes({"M": {"kk": {"S": "abc"}}})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tidings.jobs.model import JobId
-from tidings.jobs.store.due import shard_of
+from tidings.jobs.store.due import due_shard
 from tidings.kernel.ids import TenantId, UserId, encode_ulid
 from tidings.tables.items.inbox import BUCKETS, SHARDS, profile_key
 
@@ -29,7 +29,7 @@ def bucket(user: str) -> object:
 
 
 def shard(job: str) -> object:
-    return shard_of(JobId(job))
+    return due_shard(JobId(job))
 
 
 def busiest(part_of: PartOf, ids: Sequence[str], parts: int) -> float:

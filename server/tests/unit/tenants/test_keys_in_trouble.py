@@ -1,7 +1,7 @@
 """The ring of keys when something is away, gone or altered."""
 
 from fixtures.memory_keys import MemoryKms
-from unit.tenants.world import ACME, CHAT, REFRESH_S, World, content_key, opened, refusal, run, sealed
+from unit.tenants.world import ACME, CHAT, REFRESH_S, TenantsEnv, content_key, opened, refusal, run, sealed
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId
@@ -13,7 +13,7 @@ OTHER = TenantId("other")
 
 def test_who_has_keys_goes_on_while_the_table_is_away_and_looks_again_soon() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         process = world.process()
         content = await sealed(process, b"hello")
         world.store.is_down = True
@@ -33,7 +33,7 @@ def test_who_has_keys_goes_on_while_the_table_is_away_and_looks_again_soon() -> 
 def test_who_has_none_is_told_to_try_again() -> None:
     async def check() -> None:
         for part in ("store", "kms"):
-            world = World()
+            world = TenantsEnv()
             getattr(world, part).is_down = True
             process = world.process()
             assert await refusal(process.of(ACME)) is Code.KEYS_UNAVAILABLE
@@ -45,7 +45,7 @@ def test_who_has_none_is_told_to_try_again() -> None:
 
 def test_a_key_that_is_due_seals_on_while_the_key_service_is_away() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         process = world.process()
         await process.of(ACME)
         world.kms.is_down = True
@@ -60,7 +60,7 @@ def test_a_key_that_is_due_seals_on_while_the_key_service_is_away() -> None:
 
 def test_a_key_that_is_due_seals_on_while_no_new_one_can_be_made() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await world.process().of(ACME)
         world.kms.makes_no_more = True
         world.clock.now_s += 91 * 86_400
@@ -71,7 +71,7 @@ def test_a_key_that_is_due_seals_on_while_no_new_one_can_be_made() -> None:
 
 def test_a_key_of_another_length_is_not_used() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await world.process().of(ACME)
         world.kms.made = {
             wrapped: (made_for, key[:16]) for wrapped, (made_for, key) in world.kms.made.items()
@@ -85,7 +85,7 @@ def test_a_key_service_that_cannot_unwrap_what_is_there_wraps_nothing_new() -> N
     """The wrong key file, at the moment when a key is due: its keys would stand among those of the right one."""
 
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await world.process().of(ACME)
         rows = dict(world.rows())
         world.clock.now_s += 91 * 86_400
@@ -97,7 +97,7 @@ def test_a_key_service_that_cannot_unwrap_what_is_there_wraps_nothing_new() -> N
     run(check())
 
 
-async def three_keys(world: World) -> list[bytes]:
+async def three_keys(world: TenantsEnv) -> list[bytes]:
     writer = world.process()
     contents = [await sealed(writer, b"1")]
     for n in (2, 3):
@@ -108,7 +108,7 @@ async def three_keys(world: World) -> list[bytes]:
 
 def test_an_older_key_that_was_altered_makes_unreadable_what_it_sealed_and_nothing_else() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         contents = await three_keys(world)
         world.store.alter(ACME, content_key(2), b"altered")
         reader = world.process()
@@ -116,7 +116,7 @@ def test_an_older_key_that_was_altered_makes_unreadable_what_it_sealed_and_nothi
         assert keys.unseal(CHAT, 1, contents[0]) == b"1"
         assert keys.unseal(CHAT, 1, contents[2]) == b"3"
         unwraps, lists = world.kms.unwraps, world.store.lists
-        assert await refusal(opened(reader, contents[1])) is Code.CONTENT_UNREADABLE
+        assert await refusal(opened(reader, contents[1])) is Code.DECRYPTION_FAILED
         assert (world.kms.unwraps, world.store.lists) == (unwraps, lists), "asked again for nothing"
 
     run(check())
@@ -124,7 +124,7 @@ def test_an_older_key_that_was_altered_makes_unreadable_what_it_sealed_and_nothi
 
 def test_a_wrapped_key_under_another_version_or_in_another_tenant_does_not_unwrap() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await three_keys(world)
         await world.process().of(OTHER)
         first = world.rows()[content_key(1)].wrapped
@@ -137,7 +137,7 @@ def test_a_wrapped_key_under_another_version_or_in_another_tenant_does_not_unwra
 
 def test_a_fingerprint_key_that_is_gone_is_not_replaced_in_silence() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await world.process().of(ACME)
         del world.rows()[FINGERPRINT]
         assert await refusal(world.process().of(ACME)) is Code.KEYS_UNAVAILABLE
@@ -148,7 +148,7 @@ def test_a_fingerprint_key_that_is_gone_is_not_replaced_in_silence() -> None:
 
 def test_a_process_that_died_between_the_two_first_keys_is_finished_by_the_next() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         await world.process().of(ACME)
         before = (await world.process().of(ACME)).fingerprint(b"hello")
         del world.rows()[content_key(1)]
@@ -161,13 +161,13 @@ def test_a_process_that_died_between_the_two_first_keys_is_finished_by_the_next(
 
 def test_a_tenant_that_was_made_anew_gets_its_new_keys_within_the_bound() -> None:
     async def check() -> None:
-        world = World()
+        world = TenantsEnv()
         process = world.process()
         old = await sealed(process, b"old")
         world.rows().clear()
         await world.process().of(ACME)
         world.clock.now_s += REFRESH_S
-        assert await refusal(opened(process, old)) is Code.CONTENT_UNREADABLE
+        assert await refusal(opened(process, old)) is Code.DECRYPTION_FAILED
         assert await opened(world.process(), await sealed(process, b"new")) == b"new"
 
     run(check())

@@ -10,8 +10,8 @@ import pytest
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tenants.kms_file import FileKms
-from tidings.tenants.model import Generated
-from tidings.tenants.ports import NotUnwrappedError
+from tidings.tenants.model import GeneratedKey
+from tidings.tenants.ports import UnwrapError
 
 FOR = {"tenant": "acme", "key": "content-0000000001"}
 
@@ -21,15 +21,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "keys" / "tidings.key"
 
 
-def generate(path: Path) -> Generated:
+def generate(path: Path) -> GeneratedKey:
     return asyncio.run(FileKms(path).generate(FOR))
 
 
-def unwrap(path: Path, generated: Generated) -> bytes:
+def unwrap(path: Path, generated: GeneratedKey) -> bytes:
     return asyncio.run(FileKms(path).unwrap(generated.wrapped, FOR))
 
 
-def refusal(path: Path, generated: Generated) -> TidingsError:
+def refusal(path: Path, generated: GeneratedKey) -> TidingsError:
     with pytest.raises(TidingsError) as caught:
         unwrap(path, generated)
     assert caught.value.code is Code.KEYS_UNAVAILABLE
@@ -88,7 +88,7 @@ def test_another_file_is_told_from_the_right_one(path: Path, tmp_path: Path) -> 
     generated = generate(path)
     other = tmp_path / "other.key"
     wrapped_by_other = generate(other).wrapped_by
-    with pytest.raises(NotUnwrappedError, match=wrapped_by_other):
+    with pytest.raises(UnwrapError, match=wrapped_by_other):
         unwrap(other, generated)
     assert generated.wrapped_by.startswith("file:")
     assert wrapped_by_other != generated.wrapped_by

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.keys import kms_of, policy_of
+from tidings.run.keys import key_policy, make_kms
 from tidings.run.settings import Settings, load
 from tidings.tenants.kms_aws import AwsKms
 from tidings.tenants.kms_file import FileKms
@@ -23,7 +23,7 @@ def settings(directory: Path, **encryption: str) -> Settings:
 
 def opened(settings: Settings) -> Kms:
     async def run() -> Kms:
-        async with kms_of(settings) as kms:
+        async with make_kms(settings) as kms:
             return kms
 
     return asyncio.run(run())
@@ -31,14 +31,14 @@ def opened(settings: Settings) -> Kms:
 
 def test_without_settings_content_is_sealed_and_a_file_wraps_the_keys(tmp_path: Path) -> None:
     defaults = settings(tmp_path)
-    policy = policy_of(defaults.encryption)
+    policy = key_policy(defaults.encryption)
     assert policy.is_encrypting
     assert (policy.rotate_after_s, policy.refresh_s) == (90 * 86_400, 300)
     assert isinstance(opened(defaults), FileKms)
 
 
 def test_encryption_can_be_switched_off(tmp_path: Path) -> None:
-    assert not policy_of(settings(tmp_path, mode="off").encryption).is_encrypting
+    assert not key_policy(settings(tmp_path, mode="off").encryption).is_encrypting
 
 
 def test_aws_is_asked_with_the_keys_that_are_named(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 import pytest
-from unit.tenants.world import ACME, World, content_key, opened, refusal, sealed
+from unit.tenants.world import ACME, TenantsEnv, content_key, opened, refusal, sealed
 
 from tidings.kernel.errors import Code
-from tidings.tenants.model import FINGERPRINT, Generated
-from tidings.tenants.rewrap import Rewrap
+from tidings.tenants.model import FINGERPRINT, GeneratedKey
+from tidings.tenants.rewrap import KeyRewrapper
 
 
-async def _used(world: World) -> bytes:
+async def _used(world: TenantsEnv) -> bytes:
     """Return what the first of three keys sealed; then the master key changes."""
     content = await sealed(world.process(), b"before")
     await world.process().rotate(ACME)
@@ -19,12 +19,12 @@ async def _used(world: World) -> bytes:
 
 
 async def test_every_key_is_rewrapped_once_and_opens_what_it_sealed() -> None:
-    world = World()
+    world = TenantsEnv()
     content = await _used(world)
     before, running = dict(world.rows()), world.process()
     assert await opened(running, content) == b"before"
 
-    done = await Rewrap(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms)([ACME])
     assert (done.rewrapped, done.present, done.failed) == (3, 0, [])
     after = world.rows()
     assert all(after[name].wrapped != row.wrapped for name, row in before.items())
@@ -33,14 +33,14 @@ async def test_every_key_is_rewrapped_once_and_opens_what_it_sealed() -> None:
     for process in (running, world.process()):
         assert await opened(process, content) == b"before"
 
-    again = await Rewrap(world.store, world.kms)([ACME])
+    again = await KeyRewrapper(world.store, world.kms)([ACME])
     assert (again.rewrapped, again.present, world.rows()) == (0, 3, after)
 
 
 async def test_an_interrupted_run_is_continued() -> None:
-    world = World()
+    world = TenantsEnv()
     await _used(world)
-    rewrap, first = Rewrap(world.store, world.kms), world.rows()[FINGERPRINT].wrapped
+    rewrap, first = KeyRewrapper(world.store, world.kms), world.rows()[FINGERPRINT].wrapped
     answer = world.store.replace
 
     async def once(*given: object) -> bool:
@@ -57,20 +57,20 @@ async def test_an_interrupted_run_is_continued() -> None:
 
 
 async def test_a_key_that_does_not_unwrap_is_reported_and_left_alone() -> None:
-    world = World()
+    world = TenantsEnv()
     await _used(world)
     world.store.alter(ACME, content_key(1), b"altered")
-    done = await Rewrap(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms)([ACME])
     assert (done.rewrapped, len(done.failed)) == (2, 1)
     assert done.failed[0].startswith("acme content-0000000001: ")
     assert world.rows()[content_key(1)].wrapped == b"altered"
 
 
 async def test_a_key_that_another_operator_rewrapped_meanwhile_is_not_overwritten() -> None:
-    world = World()
+    world = TenantsEnv()
     await _used(world)
     rows = dict(world.rows())
-    rewrap = Rewrap(world.store, world.kms)
+    rewrap = KeyRewrapper(world.store, world.kms)
     await rewrap([ACME])
     theirs = dict(world.rows())
 
@@ -83,13 +83,13 @@ async def test_a_key_that_another_operator_rewrapped_meanwhile_is_not_overwritte
 
 
 async def test_a_key_service_that_returns_another_key_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
+    world = TenantsEnv()
     content = await _used(world)
 
-    async def another(_: bytes, context: Mapping[str, str], /) -> Generated:
+    async def another(_: bytes, context: Mapping[str, str], /) -> GeneratedKey:
         return await world.kms.generate(context)
 
     monkeypatch.setattr(world.kms, "rewrap", another)
-    done = await Rewrap(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms)([ACME])
     assert (done.rewrapped, len(done.failed)) == (0, 3)
     assert await opened(world.process(), content) == b"before"

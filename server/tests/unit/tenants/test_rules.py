@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tidings.kernel.ids import TenantId
 from tidings.tables.items.accounts import DATA_KEY
 from tidings.tenants.model import MAX_VERSION, KeyKind, KeyName, WrappedKey
-from tidings.tenants.rules import context, is_due
+from tidings.tenants.rules import is_due, wrap_context
 
 names = st.builds(KeyName, st.sampled_from(KeyKind), st.integers(1, MAX_VERSION))
 
@@ -36,7 +36,7 @@ def test_what_this_tidings_does_not_know_is_no_name(text: str) -> None:
 def test_a_key_is_wrapped_for_one_tenant_and_one_name(
     one: KeyName, other: KeyName, tenant: str, stranger: str
 ) -> None:
-    mine, theirs = context(TenantId(tenant), one), context(TenantId(stranger), other)
+    mine, theirs = wrap_context(TenantId(tenant), one), wrap_context(TenantId(stranger), other)
     assert (mine == theirs) is ((tenant, one) == (stranger, other))
 
 

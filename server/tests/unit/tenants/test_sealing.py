@@ -12,8 +12,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.tables.limits import SEAL_BYTES
 from tidings.tenants.model import CONTENT, PREVIEW, Purpose
-from tidings.tenants.rules import place
-from tidings.tenants.sealing import ContentKey, NotOpenedError, TenantKeys
+from tidings.tenants.rules import seal_location
+from tidings.tenants.sealing import ContentKey, ContentKeys, DecryptionError
 
 ACME = TenantId("acme")
 CHAT = ChatKey(ACME, ChatId("c"))
@@ -27,9 +27,9 @@ places = st.tuples(st.sampled_from((CONTENT, PREVIEW)), chats, st.integers(1, 10
 bodies = st.binary(max_size=300)
 
 
-def keys_of(tenant: TenantId = ACME, *, is_encrypting: bool = True, **more: dict[int, bytes]) -> TenantKeys:
+def keys_of(tenant: TenantId = ACME, *, is_encrypting: bool = True, **more: dict[int, bytes]) -> ContentKeys:
     contents = more.get("contents", {1: KEY})
-    return TenantKeys(
+    return ContentKeys(
         tenant,
         fingerprint_key=FINGERPRINT_KEY,
         content_keys=contents,
@@ -46,7 +46,7 @@ def refused(opening: Callable[[], bytes]) -> Code:
 
 @given(places, bodies)
 def test_what_is_stored_opens_at_its_place(where: Place, body: bytes) -> None:
-    key, spot = ContentKey(7, KEY), place(*where)
+    key, spot = ContentKey(7, KEY), seal_location(*where)
     sealed, clear = key.seal(spot, body), key.leave_clear(spot, body)
     assert key.open(spot, sealed) == key.open(spot, clear) == body
     assert body in clear
@@ -57,15 +57,15 @@ def test_what_is_stored_opens_at_its_place(where: Place, body: bytes) -> None:
 def test_what_is_moved_does_not_open(where: Place, elsewhere: Place, body: bytes) -> None:
     assume(where != elsewhere)
     key = ContentKey(7, KEY)
-    for stored in (key.seal(place(*where), body), key.leave_clear(place(*where), body)):
-        with pytest.raises(NotOpenedError):
-            key.open(place(*elsewhere), stored)
+    for stored in (key.seal(seal_location(*where), body), key.leave_clear(seal_location(*where), body)):
+        with pytest.raises(DecryptionError):
+            key.open(seal_location(*elsewhere), stored)
 
 
 @given(places, places)
 def test_two_places_never_spell_the_same_nor_begin_alike(one: Place, other: Place) -> None:
-    assert (place(*one) == place(*other)) is (one == other)
-    assert one == other or not place(*other).startswith(place(*one))
+    assert (seal_location(*one) == seal_location(*other)) is (one == other)
+    assert one == other or not seal_location(*other).startswith(seal_location(*one))
 
 
 @pytest.mark.parametrize("is_encrypting", [True, False])
@@ -79,7 +79,7 @@ def test_another_tenant_chat_or_sequence_can_not_take_it(
     content = keys_of(is_encrypting=is_encrypting).seal(CHAT, 5, b"hello")
     # the same secret in both tenants: what refuses is the place
     keys = keys_of(chat.tenant)
-    assert refused(lambda: keys.unseal(chat, sequence, content)) is Code.CONTENT_UNREADABLE
+    assert refused(lambda: keys.unseal(chat, sequence, content)) is Code.DECRYPTION_FAILED
 
 
 @pytest.mark.parametrize("is_encrypting", [True, False])
@@ -87,8 +87,8 @@ def test_a_preview_is_not_taken_for_content_nor_content_for_a_preview(*, is_encr
     keys = keys_of(is_encrypting=is_encrypting)
     content, preview = keys.seal(CHAT, 5, b"hello"), keys.seal_preview(CHAT, 5, b"hello")
     assert keys.unseal_preview(CHAT, 5, preview) == keys.unseal(CHAT, 5, content) == b"hello"
-    assert refused(lambda: keys.unseal(CHAT, 5, preview)) is Code.CONTENT_UNREADABLE
-    assert refused(lambda: keys.unseal_preview(CHAT, 5, content)) is Code.CONTENT_UNREADABLE
+    assert refused(lambda: keys.unseal(CHAT, 5, preview)) is Code.DECRYPTION_FAILED
+    assert refused(lambda: keys.unseal_preview(CHAT, 5, content)) is Code.DECRYPTION_FAILED
 
 
 @pytest.mark.parametrize("is_encrypting", [True, False])
@@ -99,7 +99,7 @@ def test_every_flipped_bit_is_refused(*, is_encrypting: bool) -> None:
     for bit in range(len(content) * 8):
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8
-        assert refused(lambda: keys.unseal(CHAT, 5, bytes(flipped))) is Code.CONTENT_UNREADABLE, bit  # noqa: B023 - called at once
+        assert refused(lambda: keys.unseal(CHAT, 5, bytes(flipped))) is Code.DECRYPTION_FAILED, bit  # noqa: B023 - called at once
 
 
 @pytest.mark.parametrize("is_encrypting", [True, False])
@@ -107,8 +107,8 @@ def test_every_shorter_or_longer_content_is_refused(*, is_encrypting: bool) -> N
     keys = keys_of(is_encrypting=is_encrypting)
     content = keys.seal(CHAT, 5, b"attack at dawn")
     for length in range(len(content)):
-        assert refused(lambda: keys.unseal(CHAT, 5, content[:length])) is Code.CONTENT_UNREADABLE  # noqa: B023 - called at once
-    assert refused(lambda: keys.unseal(CHAT, 5, content + b"\0")) is Code.CONTENT_UNREADABLE
+        assert refused(lambda: keys.unseal(CHAT, 5, content[:length])) is Code.DECRYPTION_FAILED  # noqa: B023 - called at once
+    assert refused(lambda: keys.unseal(CHAT, 5, content + b"\0")) is Code.DECRYPTION_FAILED
 
 
 def test_content_that_was_never_sealed_is_refused_even_where_encryption_is_off() -> None:
@@ -116,7 +116,7 @@ def test_content_that_was_never_sealed_is_refused_even_where_encryption_is_off()
     for forged in (b"hello", b"\x00hello", b"\x00\x00\x00\x00\x01" + bytes(16) + b"hello", b"\x02" * 60):
         for is_encrypting in (True, False):
             keys = keys_of(is_encrypting=is_encrypting)
-            assert refused(lambda: keys.unseal(CHAT, 5, forged)) is Code.CONTENT_UNREADABLE  # noqa: B023 - called at once
+            assert refused(lambda: keys.unseal(CHAT, 5, forged)) is Code.DECRYPTION_FAILED  # noqa: B023 - called at once
 
 
 def test_switching_encryption_on_or_off_keeps_what_is_stored_readable() -> None:

@@ -1,15 +1,15 @@
 import asyncio
 
 import pytest
-from fixtures.memory_keys import TurnedClock
+from fixtures.memory_keys import AdjustableClock
 from fixtures.memory_tenants import MemoryTenantStore
 from msgspec.structs import replace
 
-from tidings.kernel.caching import Keep
+from tidings.kernel.caching import CachePolicy
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import SETTINGS_FORM, Rate, RateOverrides, TenantSettings, TokenSettings
-from tidings.tenants.settings import TenantReader, Tenants
+from tidings.tenants.model import SETTINGS_FORM, RateLimit, RateOverrides, TenantSettings, TokenSettings
+from tidings.tenants.settings import TenantReader, TenantService
 
 ACME = TenantId("acme")
 
@@ -22,10 +22,10 @@ def store() -> MemoryTenantStore:
 
 
 async def test_a_change_is_seen_within_the_bound_and_not_paid_for_before(store: MemoryTenantStore) -> None:
-    clock = TurnedClock()
-    reader = TenantReader(store, clock, Keep(fresh_s=30))
+    clock = AdjustableClock()
+    reader = TenantReader(store, clock, CachePolicy(fresh_s=30))
     await reader.find(ACME)
-    await Tenants(store, clock).change("acme", lambda settings: replace(settings, has_phone_login=True))
+    await TenantService(store, clock).change("acme", lambda settings: replace(settings, has_phone_login=True))
     reads = store.reads
     for _ in range(5):
         found = await reader.find(ACME)
@@ -41,7 +41,7 @@ async def test_a_change_is_seen_within_the_bound_and_not_paid_for_before(store: 
 async def test_ten_thousand_who_ask_for_a_tenant_that_is_not_there_cost_one_read(
     store: MemoryTenantStore,
 ) -> None:
-    reader = TenantReader(store, TurnedClock())
+    reader = TenantReader(store, AdjustableClock())
     await asyncio.gather(*(reader.find(TenantId("nobody")) for _ in range(10_000)))
     for _ in range(100):
         assert await reader.find(TenantId("nobody")) is None
@@ -52,17 +52,17 @@ async def test_ten_thousand_who_ask_for_a_tenant_that_is_not_there_cost_one_read
 async def test_what_can_not_be_a_tenant_costs_no_read_and_can_not_be_made(
     store: MemoryTenantStore, name: str
 ) -> None:
-    assert await TenantReader(store, TurnedClock()).find(TenantId(name)) is None
+    assert await TenantReader(store, AdjustableClock()).find(TenantId(name)) is None
     assert store.reads == 0
     with pytest.raises(TidingsError) as caught:
-        await Tenants(store, TurnedClock()).create(name, TenantSettings(name="x"))
+        await TenantService(store, AdjustableClock()).create(name, TenantSettings(name="x"))
     assert caught.value.code is Code.REQUEST_INVALID
 
 
 async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
     store: MemoryTenantStore,
 ) -> None:
-    tenants = Tenants(store, TurnedClock())
+    tenants = TenantService(store, AdjustableClock())
     for asking in (
         tenants.create("acme", TenantSettings(name="again")),
         tenants.change("nobody", lambda settings: settings),
@@ -86,7 +86,7 @@ async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
         TenantSettings(name="x", tokens=TokenSettings(skew_s=-1)),
         TenantSettings(name="x", tokens=TokenSettings(jwks_url="ftp://example.com")),
         TenantSettings(name="x", tokens=TokenSettings(jwks_url="https://" + "x" * 1024)),
-        TenantSettings(name="x", rates=RateOverrides(user=Rate(per_s=0, burst=1))),
+        TenantSettings(name="x", rates=RateOverrides(user=RateLimit(per_s=0, burst=1))),
         TenantSettings(name="x", form=SETTINGS_FORM + 1),
     ],
     ids=str,
@@ -94,7 +94,7 @@ async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
 async def test_settings_over_their_bounds_are_refused(
     store: MemoryTenantStore, settings: TenantSettings
 ) -> None:
-    tenants = Tenants(store, TurnedClock())
+    tenants = TenantService(store, AdjustableClock())
     for asking in (tenants.create("new", settings), tenants.change("acme", lambda _: settings)):
         with pytest.raises(TidingsError) as caught:
             await asking

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from fixtures.memory_keys import MemoryKeyStore, MemoryKms, TurnedClock
+from fixtures.memory_keys import AdjustableClock, MemoryKeyStore, MemoryKms
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.tenants.keys import KeyRing, Policy
+from tidings.tenants.keys import KeyPolicy, KeyRing
 from tidings.tenants.model import KeyKind, KeyName, WrappedKey
 
 ACME = TenantId("acme")
@@ -20,17 +20,17 @@ ROTATE_AFTER_S = 90 * 86_400.0
 
 
 @dataclass
-class World:
+class TenantsEnv:
     store: MemoryKeyStore = field(default_factory=MemoryKeyStore)
     kms: MemoryKms = field(default_factory=MemoryKms)
-    clock: TurnedClock = field(default_factory=TurnedClock)
+    clock: AdjustableClock = field(default_factory=AdjustableClock)
 
     def process(self, *, is_encrypting: bool = True, tenants_kept: int = 100) -> KeyRing:
-        policy = Policy(
+        policy = KeyPolicy(
             is_encrypting=is_encrypting,
             rotate_after_s=ROTATE_AFTER_S,
             refresh_s=REFRESH_S,
-            tenants_kept=tenants_kept,
+            max_cached_tenants=tenants_kept,
         )
         return KeyRing(self.store, self.kms, self.clock, policy)
 

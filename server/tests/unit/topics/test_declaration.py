@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.platform.kafka.publisher import PublisherTuning, producer_config
 from tidings.topics.declaration import MESSAGES, MESSAGES_DEAD, RETIRED, TOPICS
-from tidings.topics.model import Cleanup, Size, Topic, wanted
-from tidings.topics.page import page
+from tidings.topics.model import Cleanup, InstallationSize, Topic, desired_topic
+from tidings.topics.page import topics_page
 
 DOCS = Path(__file__).parents[4] / "docs" / "reference"
-PRODUCER = producer_config(Connection(bootstrap_servers="x:1"), PublisherTuning())
+PRODUCER = producer_config(KafkaConfig(bootstrap_servers="x:1"), PublisherTuning())
 
 
 def test_the_topics_are_those_of_the_design() -> None:
@@ -34,7 +34,7 @@ def test_what_is_acknowledged_is_on_two_brokers_of_three_and_is_not_compacted_aw
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 def test_larger_installations_have_more_partitions(topic: Topic) -> None:
-    counts = [topic.partitions.of(size) for size in Size]
+    counts = [topic.partitions.of(size) for size in InstallationSize]
     assert counts == sorted(set(counts))
 
 
@@ -54,14 +54,14 @@ def test_events_outlive_the_stream_that_audits_them() -> None:
 
 
 def test_on_one_broker_there_is_one_copy_and_on_more_what_is_declared() -> None:
-    alone = wanted(MESSAGES, "p-", Size.SMALL, brokers=1)
+    alone = desired_topic(MESSAGES, "p-", InstallationSize.SMALL, brokers=1)
     assert (alone.name, alone.replicas, alone.min_in_sync) == ("p-messages", 1, 1)
     for brokers in (2, 3, 12):
-        many = wanted(MESSAGES, "p-", Size.LARGE, brokers)
+        many = desired_topic(MESSAGES, "p-", InstallationSize.LARGE, brokers)
         assert (many.partitions, many.replicas, many.min_in_sync) == (720, 3, 2)
 
 
 def test_the_reference_page_is_current() -> None:
-    assert (DOCS / "topics.md").read_text() == page(), (
+    assert (DOCS / "topics.md").read_text() == topics_page(), (
         "run: uv run tidings topics doc > docs/reference/topics.md"
     )

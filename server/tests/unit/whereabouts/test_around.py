@@ -8,8 +8,8 @@ import pytest
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, Kind
-from tidings.whereabouts.around import Around, Stretch
+from tidings.messages.model import Entry, EntryKind
+from tidings.whereabouts.around import MessageFinder, MessageRange
 
 CHAT = ChatKey(TenantId("acme"), ChatId("gAB12"))
 
@@ -36,7 +36,7 @@ def _entry(sequence: int, at_ms: int) -> Entry:
     return Entry(
         sequence=sequence,
         ordinal=sequence,
-        kind=Kind.MESSAGE,
+        kind=EntryKind.MESSAGE,
         sender=UserId("anna"),
         client_key=ClientKey(str(sequence)),
         fingerprint=b"",
@@ -44,11 +44,11 @@ def _entry(sequence: int, at_ms: int) -> Entry:
     )
 
 
-def around(timeline: Timeline, at_ms: int | None, limit: int) -> Stretch:
-    return asyncio.run(Around(timeline)(CHAT, at_ms, limit))
+def around(timeline: Timeline, at_ms: int | None, limit: int) -> MessageRange:
+    return asyncio.run(MessageFinder(timeline)(CHAT, at_ms, limit))
 
 
-def sequences(found: Stretch) -> list[int]:
+def sequences(found: MessageRange) -> list[int]:
     return [entry.sequence for entry in found.entries]
 
 

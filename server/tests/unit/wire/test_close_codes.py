@@ -1,7 +1,7 @@
 """Two ranges, names that don't change, reasons that fit into a close frame."""
 
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, for_refused_connect, reason
+from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, close_code_for_error, close_reason
 
 MAX_REASON_BYTES = 123
 
@@ -34,10 +34,10 @@ def test_the_codes_are_those_that_were_published_first() -> None:
 
 
 def test_a_reason_fits_into_a_close_frame() -> None:
-    assert all(len(reason(code, 10**9).encode()) <= MAX_REASON_BYTES for code in CloseCode)
-    assert reason(CloseCode.TRY_LATER, 1374) == "try_later retry_after_ms=1374"
+    assert all(len(close_reason(code, 10**9).encode()) <= MAX_REASON_BYTES for code in CloseCode)
+    assert close_reason(CloseCode.TRY_LATER, 1374) == "try_later retry_after_ms=1374"
 
 
 def test_a_refused_connect_is_terminal_only_where_the_device_must_change_something() -> None:
-    terminal = {code for code in Code if not for_refused_connect(code).is_reconnect}
+    terminal = {code for code in Code if not close_code_for_error(code).is_reconnect}
     assert terminal == {Code.CREDENTIAL_INVALID, Code.FORBIDDEN, Code.REQUEST_INVALID}

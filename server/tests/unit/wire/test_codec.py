@@ -5,24 +5,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.chats.model import direct_chat
+from tidings.chats.model import direct_chat_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.wire import bounds
-from tidings.wire.codec import Received, Refused, decode, encode_answer, encode_push
+from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
 from tidings.wire.depth import is_too_deep
-from tidings.wire.errors import ErrorBody, refusal
+from tidings.wire.errors import ErrorBody, make_error_body
 from tidings.wire.frames.connecting import Connect
 from tidings.wire.frames.reading import EntryPush
 from tidings.wire.frames.table import PUSHES, REQUESTS
-from tidings.wire.frames.writing import Appended, Send
+from tidings.wire.frames.writing import CommitResult, Send
 
 WEBSOCKET_HEADER_BYTES = 4
 GOAL_BYTES = 213
 
 
 def test_a_text_of_100_bytes_reaches_its_receiver_in_213_bytes() -> None:
-    chat = direct_chat(TenantId("acme"), UserId("user0001"), UserId("user0002")).chat
+    chat = direct_chat_key(TenantId("acme"), UserId("user0001"), UserId("user0002")).chat
     text = (
         "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be i"
     )
@@ -33,19 +33,19 @@ def test_a_text_of_100_bytes_reaches_its_receiver_in_213_bytes() -> None:
 
 def test_a_request_is_told_by_its_one_key() -> None:
     got = decode(b'{"send":{"text":"hi","client_message_id":"k","chat":"d"},"id":7}')
-    assert got == Received(7, Send(chat="d", client_message_id="k", text="hi"))
+    assert got == DecodedRequest(7, Send(chat="d", client_message_id="k", text="hi"))
 
 
 def test_an_answer_has_the_id_of_its_request() -> None:
-    assert encode_answer(7, Appended(sequence=42)) == b'{"id":7,"ok":{"sequence":42}}'
-    error = encode_answer(7, refusal(Code.OVERLOADED, "Later.", retry_after_ms=5))
+    assert encode_response(7, CommitResult(sequence=42)) == b'{"id":7,"ok":{"sequence":42}}'
+    error = encode_response(7, make_error_body(Code.OVERLOADED, "Later.", retry_after_ms=5))
     assert msgspec.json.decode(error)["error"]["retryable"] is True
 
 
 def test_a_frame_of_the_greatest_size_is_decoded_and_one_byte_more_is_not() -> None:
     frame = b'{"id":1,"ping":{}}'
-    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES)), Received)
-    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES + 1)), Refused)
+    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES)), DecodedRequest)
+    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES + 1)), InvalidFrame)
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
@@ -61,7 +61,7 @@ def test_depth_is_bounded_to_the_level(opening: bytes) -> None:
 def test_brackets_in_a_text_are_not_nesting() -> None:
     text = "{[" * 1000 + '"' + "{[" * 100 + "\\"
     frame = msgspec.json.encode({"id": 1, "send": {"chat": "d", "client_message_id": "k", "text": text}})
-    assert isinstance(decode(frame), Received)
+    assert isinstance(decode(frame), DecodedRequest)
 
 
 def test_what_is_wide_is_bounded_as_what_is_deep() -> None:
@@ -87,19 +87,19 @@ def _depth(value: object) -> int:
 
 @given(st.binary(max_size=200))
 def test_no_bytes_make_it_raise(data: bytes) -> None:
-    assert isinstance(decode(data), Received | Refused)
+    assert isinstance(decode(data), DecodedRequest | InvalidFrame)
 
 
 def test_what_is_wrong_with_a_long_frame_is_told_in_short() -> None:
     got = decode(b'{"id":7,"ping":{"' + b"y" * 5000 + b'":1}}')
-    assert isinstance(got, Refused)
+    assert isinstance(got, InvalidFrame)
     assert len(got.message) < 256
 
 
 def test_a_connect_does_not_print_its_credential() -> None:
     connect = Connect(credential="s3cret", protocol=1)
     assert "s3cret" not in repr(connect)
-    assert "s3cret" not in f"{Received(1, connect)}"
+    assert "s3cret" not in f"{DecodedRequest(1, connect)}"
 
 
 def test_only_connect_ignores_what_it_does_not_know() -> None:

@@ -2,17 +2,17 @@
 
 from typing import get_args
 
-from tidings.gateway.error_frames import HIDDEN, TOLD
+from tidings.gateway.error_frames import ERROR_TEXTS, HIDDEN
 from tidings.kernel.errors import Code
 from tidings.messages import change, content, history, send
-from tidings.messages.model import Kind
+from tidings.messages.model import EntryKind
 from tidings.wire import bounds
-from tidings.wire.fields import EntryKind, EntryState
+from tidings.wire.fields import EntryKindName, EntryStateName
 
 
 def test_kinds_and_states_are_those_of_the_log() -> None:
-    assert set(get_args(EntryKind)) == {kind.value for kind in Kind}
-    assert set(get_args(EntryState)) == {state.value for state in history.State}
+    assert set(get_args(EntryKindName)) == {kind.value for kind in EntryKind}
+    assert set(get_args(EntryStateName)) == {state.value for state in history.ContentState}
 
 
 def test_bounds_are_those_of_the_use_cases() -> None:
@@ -25,5 +25,5 @@ def test_bounds_are_those_of_the_use_cases() -> None:
 
 
 def test_every_error_code_has_its_place_on_the_socket() -> None:
-    assert set(TOLD) | HIDDEN == set(Code)
-    assert not set(TOLD) & HIDDEN
+    assert set(ERROR_TEXTS) | HIDDEN == set(Code)
+    assert not set(ERROR_TEXTS) & HIDDEN

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from tidings.accounts.api_keys import ApiKey, ApiKeyName
 from tidings.accounts.model import Scope
-from tidings.accounts.store.failures import unread, unwritten
-from tidings.kernel.clock import time_ms, time_text
+from tidings.accounts.store.failures import keys_read_error, keys_write_error
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.authentic import MAC, AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.authentic import MAC, AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item
@@ -16,17 +16,17 @@ from tidings.tables.items.accounts import API_KEY_KEY, TENANT
 from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
 
-_PREFIX = "key#"
+_API_KEY_PREFIX = "key#"
 
 
 class DynamoApiKeyStore:
-    def __init__(self, client: Client, rows: AuthenticRows) -> None:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
         self._client = client
         # A use changes the row often; whoever can write the table can forge a time here, and opens nothing by it.
-        self._rows = rows.beside("last_used_at")
+        self._rows = rows.without("last_used_at")
 
     async def add(self, key: ApiKey, /) -> None:
-        at = time_text(key.created_at_ms)
+        at = format_ms(key.created_at_ms)
         row = _key(key.name) | {
             "name": key.title,
             "secret_hash": key.secret_hash,
@@ -35,36 +35,36 @@ class DynamoApiKeyStore:
             "updated_at": at,
         }
         if key.expires_at_ms is not None:
-            row["expires_at"] = time_text(key.expires_at_ms)
+            row["expires_at"] = format_ms(key.expires_at_ms)
         signed = await self._rows.sign(key.name.tenant, row)
         try:
             # not repeated by itself: who gets no answer issues another one, and this one nobody knows
             await self._client.put(patterns.PUT_API_KEY, signed, condition="attribute_not_exists(tenant)")
         except DynamoError as error:
-            raise unwritten(error) from error
+            raise keys_write_error(error) from error
 
     async def find(self, name: ApiKeyName, /) -> ApiKey | None:
         item = await self._find(name)
-        return None if item is None else _key_of(item)
+        return None if item is None else _api_key_from_item(item)
 
     async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
         query = Query(
             condition="tenant = :t AND begins_with(#i, :p)",
-            values={":t": TENANT.render(tenant=tenant), ":p": _PREFIX},
+            values={":t": TENANT.render(tenant=tenant), ":p": _API_KEY_PREFIX},
             names={"#i": "item"},
         )
         try:
             pages = [page async for page in self._client.pages(patterns.LIST_API_KEYS, query)]
         except DynamoError as error:
-            raise unread(error) from error
+            raise keys_read_error(error) from error
         items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
-        return [_key_of(item) for item in items if item is not None]
+        return [_api_key_from_item(item) for item in items if item is not None]
 
     async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
         item = await self._find(name)
         if item is None or "revoked_at" in item:
             return item is not None
-        now = time_text(at_ms)
+        now = format_ms(at_ms)
         mac = (await self._rows.sign(name.tenant, {**item, "revoked_at": now, "updated_at": now}))[MAC]
         try:
             await self._client.update(
@@ -79,7 +79,7 @@ class DynamoApiKeyStore:
             # Two operators revoke the key at once, or a repeat finds its own update: it is revoked.
             return await self._rows.verified(name.tenant, failed.item) is not None
         except DynamoError as error:
-            raise unwritten(error) from error
+            raise keys_write_error(error) from error
         return True
 
     async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
@@ -89,13 +89,13 @@ class DynamoApiKeyStore:
                 _key(name),
                 "SET last_used_at = :now",
                 condition="attribute_exists(tenant) AND (attribute_not_exists(last_used_at) OR last_used_at < :before)",
-                values={":now": time_text(at_ms), ":before": time_text(before_ms)},
+                values={":now": format_ms(at_ms), ":before": format_ms(before_ms)},
                 repeatable=True,
             )
         except ConditionFailedError:
             return
         except DynamoError as error:
-            raise unwritten(error) from error
+            raise keys_write_error(error) from error
 
     async def _find(self, name: ApiKeyName) -> Item | None:
         try:
@@ -103,7 +103,7 @@ class DynamoApiKeyStore:
         except KeyPartError:
             return None
         except DynamoError as error:
-            raise unread(error) from error
+            raise keys_read_error(error) from error
         return await self._rows.verified(name.tenant, item)
 
 
@@ -111,14 +111,14 @@ def _key(name: ApiKeyName) -> dict[str, object]:
     return {"tenant": TENANT.render(tenant=name.tenant), "item": API_KEY_KEY.render(key=name.key)}
 
 
-def _key_of(item: Item) -> ApiKey:
+def _api_key_from_item(item: Item) -> ApiKey:
     return ApiKey(
-        name=ApiKeyName(TenantId(item["tenant"]), item["item"].removeprefix(_PREFIX)),
+        name=ApiKeyName(TenantId(item["tenant"]), item["item"].removeprefix(_API_KEY_PREFIX)),
         title=item["name"],
         # a scope of a later Tidings gives nothing here
         scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
         secret_hash=item["secret_hash"],
-        created_at_ms=time_ms(item["created_at"]),
+        created_at_ms=parse_ms(item["created_at"]),
         revoked_at_ms=_time_or_none(item, "revoked_at"),
         expires_at_ms=_time_or_none(item, "expires_at"),
         last_used_at_ms=_time_or_none(item, "last_used_at"),
@@ -126,4 +126,4 @@ def _key_of(item: Item) -> ApiKey:
 
 
 def _time_or_none(item: Item, name: str) -> int | None:
-    return time_ms(item[name]) if name in item else None
+    return parse_ms(item[name]) if name in item else None

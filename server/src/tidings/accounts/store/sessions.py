@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Device, Session
 from tidings.accounts.revocations import Revocation
-from tidings.accounts.store.revocations import put_of
-from tidings.kernel.clock import time_ms, time_text
+from tidings.accounts.store.revocations import revocation_put
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.authentic import MAC, AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.authentic import MAC, AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Delete
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.items.accounts import SESSION_KEY
 from tidings.tables.items.chat import user_key
 from tidings.tables.patterns import accounts as patterns
@@ -23,22 +23,22 @@ from tidings.tables.patterns import accounts as patterns
 _OPTIONAL = {"previous_token_hash": "previous_hash", "rotation_key_hash": "rotation_key_hash"}
 
 
-class DynamoSessions:
-    def __init__(self, client: Client, rows: AuthenticRows) -> None:
+class DynamoSessionStore:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
         self._client = client
         self._rows = rows
 
     async def create(self, session: Session, /) -> None:
-        item = await self._rows.sign(session.tenant, item_of(session))
+        item = await self._rows.sign(session.tenant, session_item(session))
         try:
             await self._client.put(
                 patterns.CREATE_SESSION, item, condition="attribute_not_exists(session_id)", repeatable=True
             )
         except ConditionFailedError as failed:
             if failed.item != item:
-                unwritten(failed)
+                raise_write_error(failed)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def peek(self, tenant: TenantId, session: SessionId, /) -> Session | None:
         return await self._get(patterns.VALIDATE_SESSION, tenant, session)
@@ -47,13 +47,13 @@ class DynamoSessions:
         return await self._get(patterns.READ_SESSION, tenant, session)
 
     async def rotate(self, after: Session, /) -> Session | None:
-        mac = (await self._rows.sign(after.tenant, item_of(after)))[MAC]
+        mac = (await self._rows.sign(after.tenant, session_item(after)))[MAC]
         update, values = _rotation(after, mac)
         try:
             # safe to repeat: a try that finds its own rotation is shown it
             await self._client.update(
                 patterns.ROTATE_SESSION,
-                key(after.tenant, after.session),
+                session_key(after.tenant, after.session),
                 update,
                 condition="refresh_token_hash = :presented",
                 values=values,
@@ -62,9 +62,9 @@ class DynamoSessions:
             )
         except ConditionFailedError as failed:
             item = await self._rows.verified(after.tenant, failed.item)
-            return None if item is None else session_of(item)
+            return None if item is None else session_from_item(item)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return after
 
     async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
@@ -72,51 +72,51 @@ class DynamoSessions:
         try:
             pages = [page async for page in self._client.pages(patterns.LIST_SESSIONS, query)]
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
-        return [session_of(item) for item in items if item is not None]
+        return [session_from_item(item) for item in items if item is not None]
 
     async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
         gone = Delete(
             table="sessions",
-            key=key(tenant, session),
+            key=session_key(tenant, session),
             condition="user_id = :user",
             values={":user": user_key(tenant, user)},
         )
-        told = put_of(Revocation(tenant=tenant, user=user, session=session, from_ms=now_ms), now_ms)
+        told = revocation_put(Revocation(tenant=tenant, user=user, session=session, from_ms=now_ms), now_ms)
         try:
             await self._client.transact_write(patterns.REVOKE_SESSION, [gone, told], repeatable=True)
         except TransactionCancelledError as cancelled:
             row = cancelled.reasons[0]
             if row.is_condition:
                 return cancelled.maybe_applied and row.item is None
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
     async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None:
-        keys = [key(tenant, session) for session in sessions]
+        keys = [session_key(tenant, session) for session in sessions]
         try:
             await self._client.batch_write(patterns.REVOKE_SESSIONS, deletes=keys, repeatable=True)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, session: SessionId) -> Session | None:
         try:
-            item = await self._client.get(pattern, key(tenant, session))
+            item = await self._client.get(pattern, session_key(tenant, session))
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         item = await self._rows.verified(tenant, item)
-        return None if item is None else session_of(item)
+        return None if item is None else session_from_item(item)
 
 
-def _rotation(after: Session, mac: Value) -> tuple[str, dict[str, Value]]:
-    values: dict[str, Value] = {
+def _rotation(after: Session, mac: ItemValue) -> tuple[str, dict[str, ItemValue]]:
+    values: dict[str, ItemValue] = {
         ":presented": after.previous_hash,
         ":next": after.token_hash,
-        ":now": time_text(after.refreshed_at_ms),
-        ":until": time_text(after.expires_at_ms),
+        ":now": format_ms(after.refreshed_at_ms),
+        ":until": format_ms(after.expires_at_ms),
         ":ttl": after.expires_at_ms // 1000,
         ":mac": mac,
     }
@@ -129,27 +129,27 @@ def _rotation(after: Session, mac: Value) -> tuple[str, dict[str, Value]]:
     return f"{update}, rotation_key_hash = :key", values | {":key": after.rotation_key_hash}
 
 
-def key(tenant: TenantId, session: SessionId) -> dict[str, Value]:
+def session_key(tenant: TenantId, session: SessionId) -> dict[str, ItemValue]:
     return {"session_id": SESSION_KEY.render(tenant=tenant, session=session)}
 
 
-def item_of(row: Session) -> dict[str, Value]:
-    item = key(row.tenant, row.session) | {
+def session_item(row: Session) -> dict[str, ItemValue]:
+    item = session_key(row.tenant, row.session) | {
         "user_id": user_key(row.tenant, row.user),
         "device_id": row.device.id,
         "device_name": row.device.name,
         "refresh_token_hash": row.token_hash,
         "epoch": row.epoch,
-        "created_at": time_text(row.created_at_ms),
-        "refreshed_at": time_text(row.refreshed_at_ms),
-        "expires_at": time_text(row.expires_at_ms),
+        "created_at": format_ms(row.created_at_ms),
+        "refreshed_at": format_ms(row.refreshed_at_ms),
+        "expires_at": format_ms(row.expires_at_ms),
         "ttl": row.expires_at_ms // 1000,
     }
     optional = {name: getattr(row, field) for name, field in _OPTIONAL.items()}
     return item | {name: value for name, value in optional.items() if value is not None}
 
 
-def session_of(item: Item) -> Session:
+def session_from_item(item: Item) -> Session:
     tenant, _, session = item["session_id"].partition("#")
     return Session(
         tenant=TenantId(tenant),
@@ -158,8 +158,8 @@ def session_of(item: Item) -> Session:
         device=Device(id=DeviceId(item["device_id"]), name=item["device_name"]),
         token_hash=item["refresh_token_hash"],
         epoch=int(item["epoch"]),
-        created_at_ms=time_ms(item["created_at"]),
-        refreshed_at_ms=time_ms(item["refreshed_at"]),
-        expires_at_ms=time_ms(item["expires_at"]),
+        created_at_ms=parse_ms(item["created_at"]),
+        refreshed_at_ms=parse_ms(item["refreshed_at"]),
+        expires_at_ms=parse_ms(item["expires_at"]),
         **{field: item.get(name) for name, field in _OPTIONAL.items()},
     )

@@ -7,18 +7,18 @@ from msgspec import UNSET
 
 from tidings.accounts.records import Phone, ProfileChange, User
 from tidings.accounts.revocations import Revocation
-from tidings.accounts.store.revocations import put_of
-from tidings.kernel.clock import time_ms, time_text
+from tidings.accounts.store.revocations import revocation_put
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Action, Put, Update
-from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.platform.dynamo.transactions import Put, TransactAction, Update
+from tidings.platform.dynamo.values import Attributes, Item, ItemValue
 from tidings.tables.items.accounts import PHONE, PHONE_CLAIM
 from tidings.tables.items.chat import user_key
 from tidings.tables.items.inbox import OF_BUCKET, PROFILE_SORT, profile_key
@@ -31,12 +31,12 @@ _SORT_PREFIX = PROFILE_SORT.text.partition("{")[0]
 _UNSUSPEND = "SET updated_at = :now REMOVE suspended_at"
 
 
-class Listed(NamedTuple):
+class UserIdPage(NamedTuple):
     users: Sequence[UserId]
     has_more: bool
 
 
-class Created(NamedTuple):
+class DynamoCreateResult(NamedTuple):
     is_created: bool
     owner: UserId | None = None
 
@@ -44,7 +44,7 @@ class Created(NamedTuple):
 class DynamoUserReader:
     """Reads rows of users. Needs no keys, because only claims of phone numbers carry a MAC."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
@@ -62,24 +62,24 @@ class DynamoUserReader:
     async def _get_many(
         self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
     ) -> Mapping[UserId, User]:
-        keys = [key(tenant, user) for user in dict.fromkeys(users)]
+        keys = [account_key(tenant, user) for user in dict.fromkeys(users)]
         try:
             found = await self._client.batch_get(pattern, keys) if keys else []
         except DynamoError as error:
-            unread(error)
-        rows = (user_of(item) for item in found)
+            raise_read_error(error)
+        rows = (user_from_item(item) for item in found)
         return {row.user: row for row in rows}
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
         try:
-            item = await self._client.get(pattern, key(tenant, user))
+            item = await self._client.get(pattern, account_key(tenant, user))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else user_of(item)
+            raise_read_error(error)
+        return None if item is None else user_from_item(item)
 
 
-class DynamoUsers(DynamoUserReader):
-    def __init__(self, client: Client, rows: AuthenticRows) -> None:
+class DynamoUserStore(DynamoUserReader):
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
         super().__init__(client)
         self._rows = rows
 
@@ -87,7 +87,7 @@ class DynamoUsers(DynamoUserReader):
         try:
             claim = await self._client.get(patterns.FIND_CLAIM, claim_key(tenant, phone))
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return await self._owner_in(tenant, claim)
 
     async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
@@ -96,19 +96,19 @@ class DynamoUsers(DynamoUserReader):
         try:
             page = await self._client.query(patterns.FIND_BY_PHONE, query)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return UserId(page.items[0]["user_id"].partition("#")[2]) if page.items else None
 
-    async def create(self, user: User, /) -> Created:
-        actions: list[Action] = [
-            Put(table=_USERS, item=item_of(user), condition=_ABSENT),
+    async def create(self, user: User, /) -> DynamoCreateResult:
+        actions: list[TransactAction] = [
+            Put(table=_USERS, item=user_item(user), condition=_ABSENT),
             _listed(user),
         ]
         pattern = patterns.CREATE_USER
         if user.phone is not None:
             pattern = patterns.CREATE_WITH_PHONE
             claim = claim_key(user.tenant, user.phone)
-            claim |= {"owner": user.user, "created_at": time_text(user.created_at_ms)}
+            claim |= {"owner": user.user, "created_at": format_ms(user.created_at_ms)}
             signed = await self._rows.sign(user.tenant, claim)
             actions.append(Put(table=_USERS, item=signed, condition=_ABSENT))
         try:
@@ -116,17 +116,17 @@ class DynamoUsers(DynamoUserReader):
         except TransactionCancelledError as cancelled:
             return await self._what_stands(user, cancelled)
         except DynamoError as error:
-            unwritten(error)
-        return Created(is_created=True)
+            raise_write_error(error)
+        return DynamoCreateResult(is_created=True)
 
     async def change(
         self, tenant: TenantId, user: UserId, change: ProfileChange, now_ms: int, /
     ) -> User | None:
-        update, values = _update_of(change, now_ms)
+        update, values = _profile_update(change, now_ms)
         try:
             written = await self._client.update(
                 patterns.UPDATE_USER,
-                key(tenant, user),
+                account_key(tenant, user),
                 update,
                 condition=_THERE,
                 values=values,
@@ -136,23 +136,23 @@ class DynamoUsers(DynamoUserReader):
         except ConditionFailedError:
             return None
         except DynamoError as error:
-            unwritten(error)
-        return None if written.attributes is None else user_of(written.attributes)
+            raise_write_error(error)
+        return None if written.attributes is None else user_from_item(written.attributes)
 
     async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
         # a repeat that raises the epoch twice is as good as once
         update = "SET not_before = :now ADD sessions_epoch :one"
-        values: Attributes = {":now": time_text(now_ms), ":one": 1}
+        values: Attributes = {":now": format_ms(now_ms), ":one": 1}
         return await self._revoke(patterns.END_SESSIONS, tenant, user, now_ms, update=update, values=values)
 
     async def suspend(self, tenant: TenantId, user: UserId, now_ms: int, /, *, is_on: bool) -> bool:
         update = "SET suspended_at = :now, updated_at = :now" if is_on else _UNSUSPEND
-        values: Attributes = {":now": time_text(now_ms)}
+        values: Attributes = {":now": format_ms(now_ms)}
         return await self._revoke(patterns.SUSPEND_USER, tenant, user, now_ms, update=update, values=values)
 
     async def directory(
         self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
-    ) -> Listed:
+    ) -> UserIdPage:
         query = Query(
             condition="PK = :p AND begins_with(SK, :s)",
             values={":p": OF_BUCKET.render(tenant=tenant, bucket=part), ":s": _SORT_PREFIX + prefix},
@@ -162,15 +162,15 @@ class DynamoUsers(DynamoUserReader):
         try:
             page = await self._client.query(patterns.LIST_DIRECTORY, query)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         users = [UserId(item["SK"].removeprefix(_SORT_PREFIX)) for item in page.items]
-        return Listed(users, page.start is not None)
+        return UserIdPage(users, page.start is not None)
 
-    async def _what_stands(self, user: User, cancelled: TransactionCancelledError) -> Created:
+    async def _what_stands(self, user: User, cancelled: TransactionCancelledError) -> DynamoCreateResult:
         """Say what is in the way. After a try without an answer, it may be what that try wrote."""
         row, _, *claims = cancelled.reasons
         if not row.is_condition and not any(claim.is_condition for claim in claims):
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         taken = [claim.item for claim in claims if claim.item is not None]
         owner = await self._owner_in(user.tenant, taken[0]) if taken else None
         if taken and owner is None:
@@ -178,9 +178,9 @@ class DynamoUsers(DynamoUserReader):
             message = "The row that claims this phone number does not verify."
             raise TidingsError(Code.INTERNAL, message, details={"tenant": user.tenant})
         is_own = owner == user.user or user.phone is None
-        if cancelled.maybe_applied and is_own and row.item == item_of(user):
-            return Created(is_created=True)
-        return Created(is_created=False, owner=owner)
+        if cancelled.maybe_applied and is_own and row.item == user_item(user):
+            return DynamoCreateResult(is_created=True)
+        return DynamoCreateResult(is_created=False, owner=owner)
 
     async def _owner_in(self, tenant: TenantId, claim: Item | None) -> UserId | None:
         verified = await self._rows.verified(tenant, claim)
@@ -197,16 +197,18 @@ class DynamoUsers(DynamoUserReader):
         values: Attributes,
     ) -> bool:
         """Change the row and write the revocation in one transaction, so that no gateway misses it."""
-        change = Update(table=_USERS, key=key(tenant, user), update=update, condition=_THERE, values=values)
-        told = put_of(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
+        change = Update(
+            table=_USERS, key=account_key(tenant, user), update=update, condition=_THERE, values=values
+        )
+        told = revocation_put(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
         try:
             await self._client.transact_write(pattern, [change, told], repeatable=True)
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
 
@@ -217,11 +219,11 @@ def _listed(user: User) -> Update:
         key=profile_key(user.tenant, user.user),
         update="SET lists = if_not_exists(lists, :no), lists_before = if_not_exists(lists_before, :no), "
         "updated_at = :now, created_at = if_not_exists(created_at, :now) ADD version :one",
-        values={":no": {}, ":now": time_text(user.created_at_ms), ":one": 1},
+        values={":no": {}, ":now": format_ms(user.created_at_ms), ":one": 1},
     )
 
 
-def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
+def _profile_update(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
     # Defaults are not stored.
     given = {
         "display_name": change.display_name,
@@ -229,7 +231,7 @@ def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
         "last_seen": None if change.last_seen == "members" else change.last_seen,
         "phone_search": None if change.phone_search == "everyone" else change.phone_search,
     }
-    values: dict[str, Value] = {":now": time_text(now_ms)}
+    values: dict[str, ItemValue] = {":now": format_ms(now_ms)}
     sets, removes = ["updated_at = :now"], []
     for name, value in given.items():
         if isinstance(value, str):
@@ -241,24 +243,24 @@ def _update_of(change: ProfileChange, now_ms: int) -> tuple[str, Attributes]:
     return (f"{update} REMOVE {', '.join(removes)}" if removes else update), values
 
 
-def key(tenant: TenantId, user: UserId) -> dict[str, Value]:
+def account_key(tenant: TenantId, user: UserId) -> dict[str, ItemValue]:
     return {"user_id": user_key(tenant, user)}
 
 
-def claim_key(tenant: TenantId, phone: Phone) -> dict[str, Value]:
+def claim_key(tenant: TenantId, phone: Phone) -> dict[str, ItemValue]:
     return {"user_id": PHONE_CLAIM.render(tenant=tenant, phone=phone)}
 
 
-def item_of(user: User) -> dict[str, Value]:
-    item = key(user.tenant, user.user) | {
+def user_item(user: User) -> dict[str, ItemValue]:
+    item = account_key(user.tenant, user.user) | {
         "sessions_epoch": user.sessions_epoch,
-        "created_at": time_text(user.created_at_ms),
-        "updated_at": time_text(user.updated_at_ms),
+        "created_at": format_ms(user.created_at_ms),
+        "updated_at": format_ms(user.updated_at_ms),
     }
     if user.phone is not None:
         item |= {"phone_number": PHONE.render(tenant=user.tenant, phone=user.phone), "phone_verified": True}
     ended = {"not_before": user.not_before_ms, "suspended_at": user.suspended_at_ms}
-    item |= {name: time_text(at_ms) for name, at_ms in ended.items() if at_ms is not None}
+    item |= {name: format_ms(at_ms) for name, at_ms in ended.items() if at_ms is not None}
     profile = {
         "display_name": user.display_name,
         "avatar_uri": user.avatar_uri,
@@ -268,7 +270,7 @@ def item_of(user: User) -> dict[str, Value]:
     return item | {name: value for name, value in profile.items() if value is not None}
 
 
-def user_of(item: Item) -> User:
+def user_from_item(item: Item) -> User:
     tenant, _, user = item["user_id"].partition("#")
     phone = item.get("phone_number")
     return User(
@@ -282,11 +284,11 @@ def user_of(item: Item) -> User:
         sessions_epoch=int(item.get("sessions_epoch", 0)),
         not_before_ms=_at(item, "not_before"),
         suspended_at_ms=_at(item, "suspended_at"),
-        created_at_ms=time_ms(item["created_at"]),
-        updated_at_ms=time_ms(item["updated_at"]),
+        created_at_ms=parse_ms(item["created_at"]),
+        updated_at_ms=parse_ms(item["updated_at"]),
     )
 
 
 def _at(item: Item, name: str) -> int | None:
     text = item.get(name)
-    return None if text is None else time_ms(text)
+    return None if text is None else parse_ms(text)

@@ -4,29 +4,29 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import AsUser, Guarded
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import AsUser, AuthenticatedRoute
 from tidings.api.schemas.chat_list import (
-    ChatListShown,
-    ChatSettings,
-    ListAsked,
-    ReachedShown,
-    Reaching,
-    UnreadShown,
-    position_of,
-    spell_position,
+    ChatListParams,
+    ChatListResponse,
+    ChatSettingsBody,
+    UnreadExplanationResponse,
+    WatermarkBody,
+    WatermarkResponse,
+    decode_position,
+    encode_position,
 )
 from tidings.api.schemas.ids import ChatInPath
-from tidings.delivery.chat_list import Filter
+from tidings.delivery.chat_list import ChatListFilter
 from tidings.kernel.errors import Code
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["chat list"])
+router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["chat list"])
 
 _OF_MARKS = (
     Code.NOT_A_MEMBER,
     Code.CHAT_NOT_FOUND,
     Code.MESSAGE_NOT_FOUND,
-    Code.AFTER_ABOVE_HEAD,
+    Code.POSITION_AHEAD,
     Code.OUTCOME_UNKNOWN,
 )
 _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
@@ -34,7 +34,7 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
 
 @router.get(
     "/chats",
-    **route(
+    **route_options(
         "list_chats",
         Code.CURSOR_INVALID,
         Code.KEYS_UNAVAILABLE,
@@ -42,22 +42,22 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         summary="One's chats",
     ),
 )
-async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> ChatListShown:
+async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) -> ChatListResponse:
     """With a preview, what is unread and some members of each. One read, whatever the number of chats."""
     cursors = call.cursors.of(call.tenant, call.user, "chats", asked.filter)
     page = await call.services.chat_list.page(
         call.tenant,
         call.user,
-        only=Filter(asked.filter),
-        after=position_of(cursors.read(asked.cursor)),
+        only=ChatListFilter(asked.filter),
+        after=decode_position(cursors.read(asked.cursor)),
         limit=asked.limit,
     )
-    return ChatListShown.of(page, cursors.write(spell_position(page.after)))
+    return ChatListResponse.of(page, cursors.write(encode_position(page.after)))
 
 
 @router.patch(
     "/chats/{chat}/settings",
-    **route(
+    **route_options(
         "change_chat_settings",
         *OF_BODIES,
         Code.NOT_A_MEMBER,
@@ -68,15 +68,15 @@ async def list_chats(call: AsUser, asked: Annotated[ListAsked, Query()]) -> Chat
         summary="Mute, pin or archive a chat for oneself",
     ),
 )
-async def change_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettings) -> None:
+async def update_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettingsBody) -> None:
     """The user's connected devices get the changed row."""
     await call.services.chat_list.set_flags(call.chat(chat), call.user, body.flags())
-    await call.services.own_rows.changed(call.chat(chat), call.user)
+    await call.services.own_rows.notify_changed(call.chat(chat), call.user)
 
 
 @router.get(
     "/chats/{chat}/unread/explain",
-    **route(
+    **route_options(
         "explain_unread",
         Code.NOT_A_MEMBER,
         Code.CHAT_NOT_FOUND,
@@ -84,14 +84,14 @@ async def change_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSetting
         summary="Explain an unread count",
     ),
 )
-async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadShown:
+async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadExplanationResponse:
     """The marks that the chat list's unread count is derived from, and the entry that each comes from."""
-    return UnreadShown.of(await call.services.chat_list.explain(call.chat(chat), call.user))
+    return UnreadExplanationResponse.of(await call.services.chat_list.explain(call.chat(chat), call.user))
 
 
 @router.put(
     "/chats/{chat}/read",
-    **route(
+    **route_options(
         "mark_read",
         *OF_BODIES,
         *_OF_MARKS,
@@ -99,15 +99,15 @@ async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadShown:
         summary="Everything up to here was read",
     ),
 )
-async def mark_read(call: AsUser, chat: ChatInPath, body: Reaching) -> ReachedShown:
+async def mark_read(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:
     """It only goes forward: a lower sequence than before changes nothing."""
     reached = await call.services.marking.read(call.chat(chat), call.user, body.sequence)
-    return ReachedShown.of(reached)
+    return WatermarkResponse.of(reached)
 
 
 @router.put(
     "/chats/{chat}/delivered",
-    **route(
+    **route_options(
         "mark_delivered",
         *OF_BODIES,
         *_OF_MARKS,
@@ -115,7 +115,7 @@ async def mark_read(call: AsUser, chat: ChatInPath, body: Reaching) -> ReachedSh
         summary="Everything up to here has arrived on a device",
     ),
 )
-async def mark_delivered(call: AsUser, chat: ChatInPath, body: Reaching) -> ReachedShown:
+async def mark_delivered(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:
     """It only goes forward. Clients with a socket need not call it."""
     reached = await call.services.marking.delivered(call.chat(chat), call.user, body.sequence)
-    return ReachedShown.of(reached)
+    return WatermarkResponse.of(reached)

@@ -5,36 +5,36 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tidings.api.charges import charge_recipients
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import AsNoticesServer, Bulk, Guarded
-from tidings.api.keys import KeyHeader, optional_key
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import AsNotificationsServer, AuthenticatedRoute, BulkRoute
+from tidings.api.keys import IdempotencyKeyHeader, optional_idempotency_key
 from tidings.api.routes.inbox import BROADCASTS
-from tidings.api.schemas.chats import Listed
+from tidings.api.schemas.chats import PageParams
 from tidings.api.schemas.ids import UserInPath
-from tidings.api.schemas.inbox_defaults import DefaultsShown, DefaultsWanted
+from tidings.api.schemas.inbox_defaults import InboxDefaultsBody, InboxDefaultsResponse
 from tidings.api.schemas.inboxes import (
-    AmendedShown,
-    FoundShown,
+    AmendNotificationBody,
     HostInPath,
-    InboxesShown,
-    InboxShown,
-    InboxWanted,
-    NewNotice,
-    NoticeAmended,
-    NoticeSent,
-    ProofShown,
-    ProofsShown,
-    RecalledShown,
+    InboxBody,
+    InboxesResponse,
+    InboxResponse,
+    NotificationAmendedResponse,
+    NotificationLookupResponse,
+    NotificationRecalledResponse,
+    NotificationSentResponse,
+    RecallProofResponse,
+    RecallProofsResponse,
+    SendNotificationBody,
 )
-from tidings.api.schemas.notices import ExplainedShown, InboxInPath, NoticeInPath
+from tidings.api.schemas.notices import ExplainCountsResponse, InboxInPath, NotificationInPath
 from tidings.kernel.errors import Code
-from tidings.notices.model import Owner
+from tidings.notices.model import InboxKey
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["inboxes"])
-bulk = APIRouter(prefix="/v1", route_class=Bulk, tags=["inboxes"])
+router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["inboxes"])
+bulk = APIRouter(prefix="/v1", route_class=BulkRoute, tags=["inboxes"])
 
-_UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.CHANGED_MEANWHILE
-_OF_NOTICES = (Code.NOTICE_NOT_FOUND, _UNKNOWN)
+_UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT
+_OF_NOTIFICATIONS = (Code.NOTIFICATION_NOT_FOUND, _UNKNOWN)
 _OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
 _KEYS = ("tenants.list_data_keys",)
 SEND = (
@@ -45,24 +45,24 @@ SEND = (
 
 @router.get(
     "/inboxes",
-    **route("list_inboxes", touches=("inbox.list_configs",), summary="The tenant's inboxes (server)"),
+    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="The tenant's inboxes (server)"),
 )
-async def list_inboxes(call: AsNoticesServer) -> InboxesShown:
-    found = await call.edge.services.notices.inboxes.listed(call.tenant)
-    return InboxesShown(inboxes=[InboxShown.of(each) for each in found])
+async def list_inboxes(call: AsNotificationsServer) -> InboxesResponse:
+    found = await call.edge.services.notifications.inboxes.listed(call.tenant)
+    return InboxesResponse(inboxes=[InboxResponse.of(each) for each in found])
 
 
 @router.get(
     "/inboxes/{inbox}",
-    **route("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="An inbox (server)"),
+    **route_options("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="An inbox (server)"),
 )
-async def get_inbox(call: AsNoticesServer, inbox: InboxInPath) -> InboxShown:
-    return InboxShown.of(await call.edge.services.notices.inboxes.read(call.tenant, inbox))
+async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxResponse:
+    return InboxResponse.of(await call.edge.services.notifications.inboxes.read(call.tenant, inbox))
 
 
 @router.put(
     "/inboxes/{inbox}",
-    **route(
+    **route_options(
         "set_inbox",
         *OF_BODIES,
         _UNSURE,
@@ -71,30 +71,30 @@ async def get_inbox(call: AsNoticesServer, inbox: InboxInPath) -> InboxShown:
         summary="Make or change an inbox (server)",
     ),
 )
-async def set_inbox(call: AsNoticesServer, inbox: InboxInPath, body: InboxWanted) -> InboxShown:
+async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: InboxBody) -> InboxResponse:
     """Holds in every process a moment later, and at the latest within five seconds."""
-    notices = call.edge.services.notices
+    notices = call.edge.services.notifications
     new = await notices.defaults.read(call.tenant)
-    return InboxShown.of(
-        await notices.inboxes.set(call.tenant, inbox, lambda before: body.wanted(before or new))
+    return InboxResponse.of(
+        await notices.inboxes.set(call.tenant, inbox, lambda before: body.to_spec(before or new))
     )
 
 
 @router.get(
     "/inbox-defaults",
-    **route(
+    **route_options(
         "get_inbox_defaults",
         touches=("inbox.read_settings",),
         summary="What new inboxes of the tenant get (server)",
     ),
 )
-async def get_inbox_defaults(call: AsNoticesServer) -> DefaultsShown:
-    return DefaultsShown.of(await call.edge.services.notices.defaults.read(call.tenant))
+async def get_inbox_defaults(call: AsNotificationsServer) -> InboxDefaultsResponse:
+    return InboxDefaultsResponse.of(await call.edge.services.notifications.defaults.read(call.tenant))
 
 
 @router.put(
     "/inbox-defaults",
-    **route(
+    **route_options(
         "set_inbox_defaults",
         *OF_BODIES,
         _UNSURE,
@@ -103,82 +103,90 @@ async def get_inbox_defaults(call: AsNoticesServer) -> DefaultsShown:
         summary="Set what new inboxes of the tenant get (server)",
     ),
 )
-async def set_inbox_defaults(call: AsNoticesServer, body: DefaultsWanted) -> DefaultsShown:
+async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBody) -> InboxDefaultsResponse:
     """Holds at once, for inboxes that are made from then on; those that there are stay as they are."""
-    wanted = body.wanted()
-    return DefaultsShown.of(await call.edge.services.notices.defaults.set(call.tenant, lambda _: wanted))
+    wanted = body.to_defaults()
+    return InboxDefaultsResponse.of(
+        await call.edge.services.notifications.defaults.set(call.tenant, lambda _: wanted)
+    )
 
 
 @bulk.post(
     "/inboxes/{inbox}/notices",
-    **route(
+    **route_options(
         "send_notice",
         *OF_BODIES,
         *_OF_CONTENT,
         _UNKNOWN,
         _UNSURE,
-        Code.KEY_CONFLICT,
+        Code.IDEMPOTENCY_CONFLICT,
         touches=SEND,
-        repeat=NoticeSent,
+        repeat=NotificationSentResponse,
         status_code=201,
         summary="Send a notice to named users (server)",
     ),
 )
-async def send_notice(
-    call: AsNoticesServer, inbox: InboxInPath, body: NewNotice, response: Response, key: KeyHeader = None
-) -> NoticeSent:
+async def send_notification(
+    call: AsNotificationsServer,
+    inbox: InboxInPath,
+    body: SendNotificationBody,
+    response: Response,
+    key: IdempotencyKeyHeader = None,
+) -> NotificationSentResponse:
     """201: committed, it comes to every one of them. 200: it was before; the first answer again."""
-    named = None if key is None else optional_key(key)
+    named = None if key is None else optional_idempotency_key(key)
     await charge_recipients(call.edge.services.limits, call.tenant, len(body.uids))
-    sent = await call.edge.services.notices.send(call.tenant, inbox, body.wish(), named)
+    sent = await call.edge.services.notifications.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
-    return NoticeSent.of(sent)
+    return NotificationSentResponse.of(sent)
 
 
 @router.get(
     "/inboxes/{inbox}/sent/{host_system_id}",
-    **route(
+    **route_options(
         "find_notice",
-        *_OF_NOTICES,
+        *_OF_NOTIFICATIONS,
         touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
         summary="The notice that was sent under a name of your own (server)",
     ),
 )
-async def find_notice(call: AsNoticesServer, inbox: InboxInPath, host_system_id: HostInPath) -> FoundShown:
+async def find_notification(
+    call: AsNotificationsServer, inbox: InboxInPath, host_system_id: HostInPath
+) -> NotificationLookupResponse:
     """Of those that were sent as the only one of their name: with `is_unique`."""
-    recall = call.edge.services.notices.recall
+    recall = call.edge.services.notifications.recall
     notice = await recall.by_host_id(call.tenant, inbox, host_system_id)
-    return FoundShown.of(await recall.find(call.tenant, inbox, notice))
+    return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notice))
 
 
 @router.patch(
     "/inboxes/{inbox}/notices/{notice}",
-    **route(
+    **route_options(
         "amend_notice",
         *OF_BODIES,
-        *_OF_NOTICES,
+        *_OF_NOTIFICATIONS,
         *_OF_CONTENT,
         _UNSURE,
         _CHANGED,
-        Code.NOTHING_TO_CHANGE,
+        Code.NO_CHANGE,
         touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", "jobs.create", *_KEYS),
         summary="Change what a notice says (server)",
     ),
 )
-async def amend_notice(
-    call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath, body: NoticeAmended
-) -> AmendedShown:
+async def amend_notification(
+    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath, body: AmendNotificationBody
+) -> NotificationAmendedResponse:
     """At once, for all who have it; whether they have read it stays as it is. Who is connected is told, by a job."""
-    amended = await call.edge.services.notices.recall.amend(call.tenant, inbox, notice, body.message)
-    return AmendedShown.of(amended)
+    amended = await call.edge.services.notifications.recall.amend(call.tenant, inbox, notice, body.message)
+    return NotificationAmendedResponse.of(amended)
 
 
 @router.delete(
     "/inboxes/{inbox}/notices/{notice}",
-    **route(
+    **route_options(
         "redact_notice",
-        *_OF_NOTICES,
+        *_OF_NOTIFICATIONS,
         _UNSURE,
         _CHANGED,
         touches=(
@@ -188,35 +196,44 @@ async def amend_notice(
         summary="Recall a notice (server)",
     ),
 )
-async def redact_notice(call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath) -> RecalledShown:
+async def redact_notification(
+    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+) -> NotificationRecalledResponse:
     """Nobody sees it from now on; a job takes it out of everybody's counts, a broadcast leaves them within a second."""
-    return RecalledShown.of(await call.edge.services.notices.recall.redact(call.tenant, inbox, notice))
+    return NotificationRecalledResponse.of(
+        await call.edge.services.notifications.recall.redact(call.tenant, inbox, notice)
+    )
 
 
 @router.get(
     "/inboxes/{inbox}/notices/{notice}/recipients",
-    **route(
+    **route_options(
         "list_recipients",
-        *_OF_NOTICES,
+        *_OF_NOTIFICATIONS,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "jobs.read_chunk", "inbox.prove_recall"),
         summary="Who had a notice, had read it, and when it vanished (server)",
     ),
 )
 async def list_recipients(
-    call: AsNoticesServer, inbox: InboxInPath, notice: NoticeInPath, asked: Annotated[Listed, Query()]
-) -> ProofsShown:
+    call: AsNotificationsServer,
+    inbox: InboxInPath,
+    notice: NotificationInPath,
+    asked: Annotated[PageParams, Query()],
+) -> RecallProofsResponse:
     """A hundred at a time, in the order in which they were named."""
     cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notice)
     chunk = int(cursors.read(asked.cursor) or 0)
-    page = await call.edge.services.notices.prove.page(call.tenant, inbox, notice, chunk)
+    page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notice, chunk)
     end = None if page.next_chunk is None else str(page.next_chunk)
-    return ProofsShown(users=[ProofShown.of(each) for each in page.proofs], cursor=cursors.write(end))
+    return RecallProofsResponse(
+        users=[RecallProofResponse.of(each) for each in page.proofs], cursor=cursors.write(end)
+    )
 
 
 @router.get(
     "/inboxes/{inbox}/users/{user}/explain",
-    **route(
+    **route_options(
         "explain_counts",
         _UNKNOWN,
         _CHANGED,
@@ -226,13 +243,13 @@ async def list_recipients(
     ),
 )
 async def explain_counts(
-    call: AsNoticesServer, inbox: InboxInPath, user: UserInPath, asked: Annotated[Listed, Query()]
-) -> ExplainedShown:
+    call: AsNotificationsServer, inbox: InboxInPath, user: UserInPath, asked: Annotated[PageParams, Query()]
+) -> ExplainCountsResponse:
     """Every notice, and what decides about it: those that are counted make up the count."""
-    known = await call.edge.services.notices.known.of(call.tenant, inbox)
+    known = await call.edge.services.notifications.known.of(call.tenant, inbox)
     cursors = call.edge.cursors.of(call.tenant, user, "explain", inbox)
     below = cursors.read(asked.cursor)
-    explained = await call.edge.services.notices.read.explain(
-        Owner(call.tenant, user, inbox), asked.limit, below
+    explained = await call.edge.services.notifications.read.explain(
+        InboxKey(call.tenant, user, inbox), asked.limit, below
     )
-    return ExplainedShown.of(explained, known, cursors.write(explained.below))
+    return ExplainCountsResponse.of(explained, known, cursors.write(explained.below))

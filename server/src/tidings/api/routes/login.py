@@ -4,12 +4,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
 
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import Open, address_of, edge_of
-from tidings.api.schemas.accounts import CodeAsked, CodeRedeemed, CodeSent, LoggedIn, Refreshing, Tokens
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import PublicRoute, api_context, client_address
+from tidings.api.schemas.accounts import (
+    CodeSentResponse,
+    LoginResponse,
+    RedeemCodeBody,
+    RefreshBody,
+    RequestCodeBody,
+    TokensResponse,
+)
 from tidings.kernel.errors import Code
 
-router = APIRouter(prefix="/v1", route_class=Open, tags=["login"])
+router = APIRouter(prefix="/v1", route_class=PublicRoute, tags=["login"])
 
 _KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
 _OF_LOGIN = (Code.CREDENTIAL_INVALID, Code.KEYS_UNAVAILABLE, Code.OUTCOME_UNKNOWN)
@@ -30,7 +37,7 @@ RetryKey = Annotated[
 
 @router.post(
     "/login/phone",
-    **route(
+    **route_options(
         "ask_for_code",
         *OF_BODIES,
         *_OF_LOGIN,
@@ -41,19 +48,19 @@ RetryKey = Annotated[
         summary="Have a code sent to a phone",
     ),
 )
-async def ask_for_code(request: Request, body: CodeAsked) -> CodeSent:
+async def request_code(request: Request, body: RequestCodeBody) -> CodeSentResponse:
     """The answer is the same whether anybody has this number or not."""
-    phone = edge_of(request).services.phone
-    return CodeSent.of(await phone.ask(body.tenant, body.phone, address_of(request)))
+    phone = api_context(request).services.phone
+    return CodeSentResponse.of(await phone.ask(body.tenant, body.phone, client_address(request)))
 
 
 @router.post(
     "/login/phone/redeem",
-    **route(
+    **route_options(
         "redeem_code",
         *OF_BODIES,
         *_OF_LOGIN,
-        Code.CHANGED_MEANWHILE,
+        Code.WRITE_CONFLICT,
         touches=(
             "tenants.try_code",
             "tenants.redeem_code",
@@ -68,15 +75,17 @@ async def ask_for_code(request: Request, body: CodeAsked) -> CodeSent:
         summary="Log in with a code",
     ),
 )
-async def redeem_code(request: Request, body: CodeRedeemed) -> LoggedIn:
+async def redeem_code(request: Request, body: RedeemCodeBody) -> LoginResponse:
     """A code is good for one login, five tries and ten minutes. What was wrong with it is not told."""
-    phone = edge_of(request).services.phone
-    return LoggedIn.of(await phone.log_in(body.tenant, body.answer(), body.on(), address_of(request)))
+    phone = api_context(request).services.phone
+    return LoginResponse.of(
+        await phone.log_in(body.tenant, body.answer(), body.on(), client_address(request))
+    )
 
 
 @router.post(
     "/login/refresh",
-    **route(
+    **route_options(
         "refresh_session",
         *OF_BODIES,
         *_OF_LOGIN,
@@ -85,5 +94,5 @@ async def redeem_code(request: Request, body: CodeRedeemed) -> LoggedIn:
         summary="New tokens for a session",
     ),
 )
-async def refresh_session(request: Request, body: Refreshing, key: RetryKey = None) -> Tokens:
-    return Tokens.of(await edge_of(request).services.sessions.refresh(body.refresh_token, key))
+async def refresh_session(request: Request, body: RefreshBody, key: RetryKey = None) -> TokensResponse:
+    return TokensResponse.of(await api_context(request).services.sessions.refresh(body.refresh_token, key))

@@ -5,34 +5,34 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tidings.api.documented import OF_BODIES, OF_CHANGES, route
-from tidings.api.door import AsUser, Guarded, UserCall
-from tidings.api.entries import entry_answer, page_answer
-from tidings.api.keys import KeyHeader, optional_key, required_key
-from tidings.api.schemas.chat_list import StatusShown
+from tidings.api.documented import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.door import AsUser, AuthenticatedRoute, UserRequest
+from tidings.api.entries import entry_response, history_response
+from tidings.api.keys import IdempotencyKeyHeader, optional_idempotency_key, required_idempotency_key
+from tidings.api.schemas.chat_list import MessageStatusResponse
 from tidings.api.schemas.ids import ChatInPath, MessageInPath
 from tidings.api.schemas.messages import (
-    Changed,
-    EntryShown,
-    HistoryAsked,
-    HistoryShown,
-    MessageSent,
-    NewMessage,
-    NewWords,
+    EditMessageBody,
+    EntryResponse,
+    HistoryParams,
+    HistoryResponse,
+    MessageChangedResponse,
+    MessageSentResponse,
+    SendMessageBody,
 )
-from tidings.delivery.model import Status
+from tidings.delivery.model import MessageStatus
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, split_message_id
-from tidings.messages.change import Asked
-from tidings.messages.history import Page, Shown
-from tidings.messages.model import Kind
+from tidings.messages.change import ChangeRequest
+from tidings.messages.history import HistorySlice, VisibleEntry
+from tidings.messages.model import EntryKind
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["messages"])
+router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["messages"])
 
-_OF_POSITIONS = (Code.AFTER_ABOVE_HEAD, Code.CATCH_UP_FIRST)
+_OF_POSITIONS = (Code.POSITION_AHEAD, Code.POSITION_TOO_OLD)
 _OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
 _OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.KEYS_UNAVAILABLE)
-_OF_READING = (Code.CONTENT_UNREADABLE, Code.KEYS_UNAVAILABLE)
+_OF_READING = (Code.DECRYPTION_FAILED, Code.KEYS_UNAVAILABLE)
 
 _KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
 _FOLLOW = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse", *_KEYS)
@@ -61,7 +61,7 @@ EmojiInPath = Annotated[
 
 @router.post(
     "/chats/{chat}/messages",
-    **route(
+    **route_options(
         "send_message",
         *OF_BODIES,
         *OF_CHANGES,
@@ -69,19 +69,23 @@ EmojiInPath = Annotated[
         *_OF_CONTENT,
         Code.BLOCKED,
         touches=_SEND,
-        repeat=MessageSent,
+        repeat=MessageSentResponse,
         status_code=201,
         summary="Send a message",
     ),
 )
 async def send_message(
-    call: AsUser, chat: ChatInPath, body: NewMessage, response: Response, key: KeyHeader = None
-) -> MessageSent:
+    call: AsUser,
+    chat: ChatInPath,
+    body: SendMessageBody,
+    response: Response,
+    key: IdempotencyKeyHeader = None,
+) -> MessageSentResponse:
     """201: committed, at this sequence. 200: it was before; the first answer again."""
     sent = await call.services.send(
         call.chat(chat),
         call.user,
-        required_key(key, body.client_message_id),
+        required_idempotency_key(key, body.client_message_id),
         body.content(),
         after=body.after,
         content_type=body.content_type,
@@ -89,12 +93,12 @@ async def send_message(
     )
     if sent.is_repeat:
         response.status_code = 200
-    return MessageSent.of(sent)
+    return MessageSentResponse.of(sent)
 
 
 @router.get(
     "/chats/{chat}/messages",
-    **route(
+    **route_options(
         "list_messages",
         *_OF_READING,
         Code.CHAT_NOT_FOUND,
@@ -106,19 +110,19 @@ async def send_message(
             *_STATUS,
             *_KEYS,
         ),
-        response_model=HistoryShown,
+        response_model=HistoryResponse,
         summary="Read a chat",
     ),
 )
-async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryAsked, Query()]) -> Response:
+async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryParams, Query()]) -> Response:
     """What the caller may see of the log, newest first, with the range that the page covers."""
     key = call.chat(chat)
     page = await _page(call, key, asked)
     statuses = await _statuses(call, key, page.entries) if asked.status else {}
-    return page_answer(key, page, call.user, statuses)
+    return history_response(key, page, call.user, statuses)
 
 
-async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
+async def _page(call: UserRequest, chat: ChatKey, asked: HistoryParams) -> HistorySlice:
     history = call.services.history
     if asked.after is not None:
         return await history.after(chat, call.user, asked.after, asked.limit)
@@ -129,12 +133,12 @@ async def _page(call: UserCall, chat: ChatKey, asked: HistoryAsked) -> Page:
 
 @router.get(
     "/messages/{message}",
-    **route(
+    **route_options(
         "get_message",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
-        response_model=EntryShown,
+        response_model=EntryResponse,
         summary="One message by its id",
     ),
 )
@@ -142,12 +146,12 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
     chat, sequence = _place(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
-    return entry_answer(chat, shown, call.user, statuses.get(sequence))
+    return entry_response(chat, shown, call.user, statuses.get(sequence))
 
 
 @router.get(
     "/messages/{message}/status",
-    **route(
+    **route_options(
         "get_status",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
@@ -155,73 +159,81 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
         summary="Who got a message, and who has read it",
     ),
 )
-async def get_status(call: AsUser, message: MessageInPath) -> StatusShown:
+async def get_status(call: AsUser, message: MessageInPath) -> MessageStatusResponse:
     chat, sequence = _place(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
     if sequence not in statuses:
         raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is an entry here, and it is no message.")
-    return StatusShown.of(statuses[sequence])
+    return MessageStatusResponse.of(statuses[sequence])
 
 
-async def _statuses(call: UserCall, chat: ChatKey, shown: Sequence[Shown]) -> dict[int, Status]:
-    messages = [each.entry for each in shown if each.entry.kind is Kind.MESSAGE]
+async def _statuses(
+    call: UserRequest, chat: ChatKey, shown: Sequence[VisibleEntry]
+) -> dict[int, MessageStatus]:
+    messages = [each.entry for each in shown if each.entry.kind is EntryKind.MESSAGE]
     found = await call.services.statuses.of(chat, call.user, messages)
     return {status.sequence: status for status in found}
 
 
 @router.patch(
     "/messages/{message}",
-    **route(
+    **route_options(
         "edit_message", *OF_BODIES, *_OF_MESSAGES, *_OF_CONTENT, touches=_CHANGE, summary="Edit a message"
     ),
 )
 async def edit_message(
-    call: AsUser, message: MessageInPath, body: NewWords, key: KeyHeader = None
-) -> Changed:
+    call: AsUser, message: MessageInPath, body: EditMessageBody, key: IdempotencyKeyHeader = None
+) -> MessageChangedResponse:
     """By its sender only; the content is replaced as a whole."""
-    asked = _asked(call, message, optional_key(key, body.client_message_id), body.after)
-    return Changed(sequence=(await call.services.change.edit(asked, body.content())).sequence)
+    asked = _asked(call, message, optional_idempotency_key(key, body.client_message_id), body.after)
+    return MessageChangedResponse(sequence=(await call.services.change.edit(asked, body.content())).sequence)
 
 
 @router.delete(
     "/messages/{message}",
-    **route(
-        "redact_message", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_CHANGE, summary="Redact a message"
+    **route_options(
+        "redact_message", *_OF_MESSAGES, Code.NO_CHANGE, touches=_CHANGE, summary="Redact a message"
     ),
 )
-async def redact_message(call: AsUser, message: MessageInPath, key: KeyHeader = None) -> Changed:
+async def redact_message(
+    call: AsUser, message: MessageInPath, key: IdempotencyKeyHeader = None
+) -> MessageChangedResponse:
     """Its content is gone for everybody; its place in the log stays."""
-    asked = _asked(call, message, optional_key(key))
-    return Changed(sequence=(await call.services.change.redact(asked)).sequence)
+    asked = _asked(call, message, optional_idempotency_key(key))
+    return MessageChangedResponse(sequence=(await call.services.change.redact(asked)).sequence)
 
 
 @router.put(
     "/messages/{message}/reactions/{emoji}",
-    **route("react", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_REACT, summary="React to a message"),
+    **route_options("react", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="React to a message"),
 )
-async def react(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
-    asked = _asked(call, message, optional_key(key))
-    return Changed(sequence=(await call.services.change.react(asked, emoji)).sequence)
+async def add_reaction(
+    call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
+) -> MessageChangedResponse:
+    asked = _asked(call, message, optional_idempotency_key(key))
+    return MessageChangedResponse(sequence=(await call.services.change.react(asked, emoji)).sequence)
 
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route("unreact", *_OF_MESSAGES, Code.NOTHING_TO_CHANGE, touches=_REACT, summary="Take a reaction back"),
+    **route_options("unreact", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Take a reaction back"),
 )
-async def unreact(call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: KeyHeader = None) -> Changed:
-    asked = _asked(call, message, optional_key(key))
+async def remove_reaction(
+    call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
+) -> MessageChangedResponse:
+    asked = _asked(call, message, optional_idempotency_key(key))
     done = await call.services.change.react(asked, emoji, is_added=False)
-    return Changed(sequence=done.sequence)
+    return MessageChangedResponse(sequence=done.sequence)
 
 
-def _place(call: UserCall, message: MessageId) -> tuple[ChatKey, int]:
+def _place(call: UserRequest, message: MessageId) -> tuple[ChatKey, int]:
     place = split_message_id(message)
     if place is None:
         raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
     return call.chat(place[0]), place[1]
 
 
-def _asked(call: UserCall, message: MessageId, key: ClientKey, after: int | None = None) -> Asked:
+def _asked(call: UserRequest, message: MessageId, key: ClientKey, after: int | None = None) -> ChangeRequest:
     chat, sequence = _place(call, message)
-    return Asked(chat, call.user, key, sequence, after)
+    return ChangeRequest(chat, call.user, key, sequence, after)

@@ -2,64 +2,70 @@
 
 from fastapi import APIRouter
 
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import AsNoticesServer, Bulk, Guarded
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import AsNotificationsServer, AuthenticatedRoute, BulkRoute
 from tidings.api.schemas.broadcasts import (
-    ProfileShown,
-    ProfileWanted,
+    ActivateVersionBody,
+    ProfileBody,
+    ProfileResponse,
+    SegmentBody,
     SegmentInPath,
-    SegmentShown,
-    SegmentsShown,
-    SegmentWanted,
-    UsersListed,
-    VersionWanted,
+    SegmentResponse,
+    SegmentsResponse,
+    SegmentUsersBody,
 )
 from tidings.api.schemas.ids import UserInPath
 from tidings.kernel.errors import Code
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["segments"])
-bulk = APIRouter(prefix="/v1", route_class=Bulk, tags=["segments"])
+segments_router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["segments"])
+segments_bulk = APIRouter(prefix="/v1", route_class=BulkRoute, tags=["segments"])
 
-_OF_CHANGES = (*OF_BODIES, Code.OUTCOME_UNKNOWN, Code.CHANGED_MEANWHILE)
+_OF_CHANGES = (*OF_BODIES, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT)
 _CHANGE = ("inbox.read_segment", "inbox.write_segment")
-_UNKNOWN = Code.SEGMENT_NOT_FOUND
+_SEGMENT_NOT_FOUND = Code.SEGMENT_NOT_FOUND
 
 
-@router.get(
+@segments_router.get(
     "/segments",
-    **route("list_segments", touches=("inbox.list_segments",), summary="The tenant's segments (server)"),
+    **route_options(
+        "list_segments", touches=("inbox.list_segments",), summary="The tenant's segments (server)"
+    ),
 )
-async def list_segments(call: AsNoticesServer) -> SegmentsShown:
-    found = await call.edge.services.notices.segments.listed(call.tenant)
-    return SegmentsShown(segments=[SegmentShown.of(each) for each in found])
+async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
+    found = await call.edge.services.notifications.segments.listed(call.tenant)
+    return SegmentsResponse(segments=[SegmentResponse.of(each) for each in found])
 
 
-@router.get(
+@segments_router.get(
     "/segments/{segment}",
-    **route("get_segment", _UNKNOWN, touches=("inbox.read_segment",), summary="A segment (server)"),
+    **route_options(
+        "get_segment", _SEGMENT_NOT_FOUND, touches=("inbox.read_segment",), summary="A segment (server)"
+    ),
 )
-async def get_segment(call: AsNoticesServer, segment: SegmentInPath) -> SegmentShown:
-    return SegmentShown.of(await call.edge.services.notices.segments.read(call.tenant, segment))
+async def get_segment(call: AsNotificationsServer, segment: SegmentInPath) -> SegmentResponse:
+    return SegmentResponse.of(await call.edge.services.notifications.segments.read(call.tenant, segment))
 
 
-@router.put(
+@segments_router.put(
     "/segments/{segment}",
-    **route(
+    **route_options(
         "set_segment",
         *_OF_CHANGES,
         touches=_CHANGE,
         summary="Make or change a segment by a predicate (server)",
     ),
 )
-async def set_segment(call: AsNoticesServer, segment: SegmentInPath, body: SegmentWanted) -> SegmentShown:
+async def set_segment(
+    call: AsNotificationsServer, segment: SegmentInPath, body: SegmentBody
+) -> SegmentResponse:
     """Holds in every process within five seconds, also for broadcasts that are live."""
-    segments = call.edge.services.notices.segments
-    return SegmentShown.of(await segments.set_predicate(call.tenant, segment, body.predicate))
+    segments = call.edge.services.notifications.segments
+    return SegmentResponse.of(await segments.set_predicate(call.tenant, segment, body.predicate))
 
 
-@bulk.post(
+@segments_bulk.post(
     "/segments/{segment}/users",
-    **route(
+    **route_options(
         "list_users_in_segment",
         *_OF_CHANGES,
         touches=(*_CHANGE, "inbox.write_profile"),
@@ -67,47 +73,47 @@ async def set_segment(call: AsNoticesServer, segment: SegmentInPath, body: Segme
     ),
 )
 async def list_users_in_segment(
-    call: AsNoticesServer, segment: SegmentInPath, body: UsersListed
-) -> SegmentShown:
+    call: AsNotificationsServer, segment: SegmentInPath, body: SegmentUsersBody
+) -> SegmentResponse:
     """Nothing changes for anybody until the version is made the active one."""
-    segments = call.edge.services.notices.segments
-    return SegmentShown.of(await segments.upload(call.tenant, segment, body.users, body.version))
+    segments = call.edge.services.notifications.segments
+    return SegmentResponse.of(await segments.upload(call.tenant, segment, body.users, body.version))
 
 
-@router.post(
+@segments_router.post(
     "/segments/{segment}/activate",
-    **route(
+    **route_options(
         "activate_segment",
-        _UNKNOWN,
+        _SEGMENT_NOT_FOUND,
         *_OF_CHANGES,
         touches=_CHANGE,
         summary="Make a version of a list hold (server)",
     ),
 )
 async def activate_segment(
-    call: AsNoticesServer, segment: SegmentInPath, body: VersionWanted
-) -> SegmentShown:
+    call: AsNotificationsServer, segment: SegmentInPath, body: ActivateVersionBody
+) -> SegmentResponse:
     """At once for all of it, by one write; back to the version before in the same way."""
-    segments = call.edge.services.notices.segments
-    return SegmentShown.of(await segments.activate(call.tenant, segment, body.version))
+    segments = call.edge.services.notifications.segments
+    return SegmentResponse.of(await segments.activate(call.tenant, segment, body.version))
 
 
-@router.get(
+@segments_router.get(
     "/users/{user}/profile",
-    **route(
+    **route_options(
         "get_profile",
         Code.USER_NOT_FOUND,
         touches=("inbox.read_profile",),
         summary="A user's profile (server)",
     ),
 )
-async def get_profile(call: AsNoticesServer, user: UserInPath) -> ProfileShown:
-    return ProfileShown.of(await call.edge.services.notices.people.read(call.tenant, user))
+async def get_profile(call: AsNotificationsServer, user: UserInPath) -> ProfileResponse:
+    return ProfileResponse.of(await call.edge.services.notifications.profile_service.read(call.tenant, user))
 
 
-@router.put(
+@segments_router.put(
     "/users/{user}/profile",
-    **route(
+    **route_options(
         "set_profile",
         *OF_BODIES,
         Code.OUTCOME_UNKNOWN,
@@ -116,6 +122,6 @@ async def get_profile(call: AsNoticesServer, user: UserInPath) -> ProfileShown:
         summary="Tell of a user what segments ask for (server)",
     ),
 )
-async def set_profile(call: AsNoticesServer, user: UserInPath, body: ProfileWanted) -> ProfileShown:
-    people = call.edge.services.notices.people
-    return ProfileShown.of(await people.set(call.tenant, user, body.attributes, body.created_ms))
+async def set_profile(call: AsNotificationsServer, user: UserInPath, body: ProfileBody) -> ProfileResponse:
+    people = call.edge.services.notifications.profile_service
+    return ProfileResponse.of(await people.set(call.tenant, user, body.attributes, body.created_ms))

@@ -5,35 +5,35 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from tidings.accounts.model import SessionId
-from tidings.api.documented import route
-from tidings.api.door import AsUser, Guarded
-from tidings.api.schemas.accounts import SessionShown, SessionsShown
+from tidings.api.documented import route_options
+from tidings.api.door import AsUser, AuthenticatedRoute
+from tidings.api.schemas.accounts import SessionResponse, SessionsResponse
 from tidings.kernel.errors import Code
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["sessions"])
+sessions_router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["sessions"])
 
 SessionInPath = Annotated[
     SessionId, Path(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$", examples=["01JCQ51A2B3C4D5E6F7G8H9J0K"])
 ]
 
 
-@router.get(
+@sessions_router.get(
     "/sessions",
-    **route(
+    **route_options(
         "list_sessions",
         Code.USER_NOT_FOUND,
         touches=("sessions.list", "users.read"),
         summary="Where one is logged in",
     ),
 )
-async def list_sessions(call: AsUser) -> SessionsShown:
+async def list_sessions(call: AsUser) -> SessionsResponse:
     rows = await call.services.sessions.list(call.tenant, call.user)
-    return SessionsShown(sessions=[SessionShown.of(row) for row in rows])
+    return SessionsResponse(sessions=[SessionResponse.of(row) for row in rows])
 
 
-@router.delete(
+@sessions_router.delete(
     "/sessions/{session}",
-    **route(
+    **route_options(
         "end_session",
         Code.OUTCOME_UNKNOWN,
         touches=("sessions.revoke",),
@@ -46,9 +46,9 @@ async def end_session(call: AsUser, session: SessionInPath) -> None:
     await call.services.sessions.revoke(call.tenant, call.user, session)
 
 
-@router.delete(
+@sessions_router.delete(
     "/sessions",
-    **route(
+    **route_options(
         "end_sessions",
         Code.USER_NOT_FOUND,
         Code.OUTCOME_UNKNOWN,

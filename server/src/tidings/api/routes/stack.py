@@ -7,37 +7,37 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import AsNoticesServer, AsUser, Bulk, Guarded
-from tidings.api.keys import KeyHeader, optional_key
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import AsNotificationsServer, AsUser, AuthenticatedRoute, BulkRoute
+from tidings.api.keys import IdempotencyKeyHeader, optional_idempotency_key
 from tidings.api.routes.broadcasts import ANNOUNCE, OF_ANNOUNCING
-from tidings.api.routes.inbox import BROADCASTS, STATES, shown_counts
+from tidings.api.routes.inbox import BROADCASTS, STATES, counts_response
 from tidings.api.routes.inboxes import SEND
-from tidings.api.schemas.notices import CountsShown, InboxInPath
+from tidings.api.schemas.notices import CountsResponse, InboxInPath
 from tidings.api.schemas.stack import (
-    StackMark,
-    StackNamed,
-    StackNotice,
-    StackRedacted,
-    StackRow,
-    StackRows,
-    StackSent,
+    LegacyMarkBody,
+    LegacyNotificationBody,
+    LegacyNotificationIdBody,
+    LegacyRedactedResponse,
+    LegacyRow,
+    LegacyRowsResponse,
+    LegacySentResponse,
 )
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.notices.model import Owner
+from tidings.notices.model import InboxKey
 from tidings.notices.read import MAX_PAGE
 
-router = APIRouter(prefix="/stack", route_class=Guarded, tags=["stack"])
-bulk = APIRouter(prefix="/stack", route_class=Bulk, tags=["stack"])
+router = APIRouter(prefix="/stack", route_class=AuthenticatedRoute, tags=["stack"])
+bulk = APIRouter(prefix="/stack", route_class=BulkRoute, tags=["stack"])
 
 _ADMIN, _USERS = "/admin/v1/{tenant}/{inbox}/messages", "/users/v1/{tenant}/{inbox}/messages"
-_UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.CHANGED_MEANWHILE
+_UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT
 _COUNTS = (
     *("inbox.read_config", "inbox.read_counts", "inbox.settle", "inbox.recount", "inbox.delete_rows"),
     *BROADCASTS,
 )
-_MARK = route(
+_MARK = route_options(
     "stack_read",
     *OF_BODIES,
     _UNKNOWN,
@@ -54,7 +54,7 @@ TenantInPath = Annotated[
 
 @bulk.post(
     f"{_ADMIN}/post",
-    **route(
+    **route_options(
         "stack_post",
         *OF_BODIES,
         *OF_ANNOUNCING,
@@ -62,25 +62,33 @@ TenantInPath = Annotated[
         summary="Send a message to specific users, to everyone or to a segment (admin)",
     ),
 )
-async def stack_post(
-    call: AsNoticesServer, tenant: TenantInPath, inbox: InboxInPath, body: StackNotice, key: KeyHeader = None
-) -> StackSent:
+async def legacy_send(
+    call: AsNotificationsServer,
+    tenant: TenantInPath,
+    inbox: InboxInPath,
+    body: LegacyNotificationBody,
+    key: IdempotencyKeyHeader = None,
+) -> LegacySentResponse:
     """Named users get it by a job. To everyone, or to a segment, it is a broadcast: nothing is copied."""
-    refuse_other(tenant, call.tenant)
-    named = None if key is None else optional_key(key)
+    require_own_tenant(tenant, call.tenant)
+    named = None if key is None else optional_idempotency_key(key)
     if body.audiences.kind != "users":
-        sent = await call.edge.services.notices.broadcast(call.tenant, inbox, body.wide_wish(), named)
-        reach = await call.edge.services.notices.estimate(call.tenant, body.audiences.segment)
-        return StackSent.of_broadcast(sent, reach)
-    return StackSent.of(await call.edge.services.notices.send(call.tenant, inbox, body.wish(), named))
+        sent = await call.edge.services.notifications.broadcast(
+            call.tenant, inbox, body.to_broadcast_request(), named
+        )
+        reach = await call.edge.services.notifications.estimate(call.tenant, body.audiences.segment)
+        return LegacySentResponse.of_broadcast(sent, reach)
+    return LegacySentResponse.of(
+        await call.edge.services.notifications.send(call.tenant, inbox, body.to_request(), named)
+    )
 
 
 @router.delete(
     f"{_ADMIN}/redact",
-    **route(
+    **route_options(
         "stack_redact",
         *OF_BODIES,
-        Code.NOTICE_NOT_FOUND,
+        Code.NOTIFICATION_NOT_FOUND,
         _UNKNOWN,
         _UNSURE,
         _CHANGED,
@@ -91,58 +99,58 @@ async def stack_post(
         summary="Redact a sent message (admin)",
     ),
 )
-async def stack_redact(
-    call: AsNoticesServer, tenant: TenantInPath, inbox: InboxInPath, body: StackNamed
-) -> StackRedacted:
-    refuse_other(tenant, call.tenant)
-    recalled = await call.edge.services.notices.recall.redact(call.tenant, inbox, body.id)
-    return StackRedacted(id=recalled.notice, job=recalled.job or "")
+async def legacy_redact(
+    call: AsNotificationsServer, tenant: TenantInPath, inbox: InboxInPath, body: LegacyNotificationIdBody
+) -> LegacyRedactedResponse:
+    require_own_tenant(tenant, call.tenant)
+    recalled = await call.edge.services.notifications.recall.redact(call.tenant, inbox, body.id)
+    return LegacyRedactedResponse(id=recalled.notification, job=recalled.job or "")
 
 
 @router.get(
     f"{_USERS}/last/{{limit}}",
-    **route(
+    **route_options(
         "stack_last",
         _UNKNOWN,
         _CHANGED,
         Code.KEYS_UNAVAILABLE,
-        Code.CONTENT_UNREADABLE,
+        Code.DECRYPTION_FAILED,
         touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
         summary="The last messages of a user",
     )
     | {"response_model_exclude_none": False},
 )
-async def stack_last(
+async def legacy_list(
     call: AsUser,
     tenant: TenantInPath,
     inbox: InboxInPath,
     limit: Annotated[int, Path(ge=1, le=MAX_PAGE)],
-) -> StackRows:
+) -> LegacyRowsResponse:
     """Most recent first, with the unread counts."""
-    refuse_other(tenant, call.tenant)
-    known = await call.services.notices.known.of(call.tenant, inbox)
-    page = await call.services.notices.read.page(Owner(call.tenant, call.user, inbox), limit)
-    rows = [StackRow.of(each, known, call.user) for each in page.notices]
-    return StackRows(messages=rows, counts=CountsShown.of(page.sheet, known))
+    require_own_tenant(tenant, call.tenant)
+    known = await call.services.notifications.known.of(call.tenant, inbox)
+    page = await call.services.notifications.read.page(InboxKey(call.tenant, call.user, inbox), limit)
+    rows = [LegacyRow.of(each, known, call.user) for each in page.notifications]
+    return LegacyRowsResponse(messages=rows, counts=CountsResponse.of(page.snapshot, known))
 
 
 @router.put(f"{_USERS}/read/", **_MARK)
 @router.put(f"{_USERS}/read", **_MARK, include_in_schema=False)
-async def stack_read(
-    call: AsUser, tenant: TenantInPath, inbox: InboxInPath, body: StackMark, response: Response
-) -> CountsShown:
+async def legacy_mark_read(
+    call: AsUser, tenant: TenantInPath, inbox: InboxInPath, body: LegacyMarkBody, response: Response
+) -> CountsResponse:
     """`{ids}`, or `{before, category?}` with a time in seconds."""
-    refuse_other(tenant, call.tenant)
-    services, owner = call.services.notices, Owner(call.tenant, call.user, inbox)
+    require_own_tenant(tenant, call.tenant)
+    services, owner = call.services.notifications, InboxKey(call.tenant, call.user, inbox)
     known = await services.known.of(call.tenant, inbox)
     if body.ids is not None:
         sheet = await services.mark.read(owner, body.ids)
     else:
         category = None if body.category is None else known.code_of(body.category)
         sheet = await services.mark.read_all(owner, (body.before or 0) * 1000, category)
-    return await shown_counts(call, inbox, sheet, response)
+    return await counts_response(call, inbox, sheet, response)
 
 
-def refuse_other(named: TenantId, own: TenantId) -> None:
+def require_own_tenant(named: TenantId, own: TenantId) -> None:
     if named != own:
         raise TidingsError(Code.FORBIDDEN, "The address names another tenant.")

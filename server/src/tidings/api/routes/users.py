@@ -5,91 +5,95 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.charges import charge_number
-from tidings.api.documented import OF_BODIES, route
-from tidings.api.door import AsLooker, AsUser, AsUsersServer, Guarded
+from tidings.api.documented import OF_BODIES, route_options
+from tidings.api.door import AsDirectoryReader, AsUser, AsUsersServer, AuthenticatedRoute
 from tidings.api.schemas.accounts import (
-    DirectoryAsked,
-    DirectoryShown,
-    NewUser,
-    NumberAsked,
+    CreateUserBody,
+    DirectoryParams,
+    DirectoryResponse,
+    FindUserBody,
     OwnProfile,
-    PresenceShown,
-    Profile,
-    SessionShown,
-    SessionsShown,
-    UsersAsked,
-    UserShown,
-    UsersShown,
+    PresenceResponse,
+    SessionResponse,
+    SessionsResponse,
+    UpdateProfileBody,
+    UserResponse,
+    UsersParams,
+    UsersResponse,
 )
 from tidings.api.schemas.ids import UserInPath
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 
-router = APIRouter(prefix="/v1", route_class=Guarded, tags=["users"])
+router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["users"])
 
 _UNKNOWN, _UNSURE = Code.USER_NOT_FOUND, Code.OUTCOME_UNKNOWN
 
 
-@router.get("/me", **route("get_me", touches=("users.read",), summary="Get your own profile"))
-async def get_me(call: AsUser) -> UserShown:
+@router.get("/me", **route_options("get_me", touches=("users.read",), summary="Get your own profile"))
+async def get_me(call: AsUser) -> UserResponse:
     """A user without a profile gets their id alone."""
     try:
         user = await call.services.users.read(call.tenant, call.user)
     except TidingsError as error:
         if error.code is not Code.USER_NOT_FOUND:
             raise
-        return UserShown.without_profile(call.user)
-    return UserShown.of(user, with_phone=True)
+        return UserResponse.without_profile(call.user)
+    return UserResponse.of(user, with_phone=True)
 
 
 @router.patch(
     "/me",
-    **route(
+    **route_options(
         "change_me", *OF_BODIES, _UNKNOWN, _UNSURE, touches=("users.update",), summary="Change one's profile"
     ),
 )
-async def change_me(call: AsUser, body: OwnProfile) -> UserShown:
+async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
     user = await call.services.users.update(call.tenant, call.user, body.change())
     if body.changes_visibility:
         await call.services.visibility.changed(call.tenant, call.user)
-    return UserShown.of(user, with_phone=True)
+    return UserResponse.of(user, with_phone=True)
 
 
 @router.get(
-    "/users/{user}", **route("get_user", _UNKNOWN, touches=("users.read",), summary="Somebody's profile")
+    "/users/{user}",
+    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Somebody's profile"),
 )
-async def get_user(call: AsLooker, user: UserInPath) -> UserShown:
+async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
     found = await call.edge.services.users.read(call.tenant, user)
-    return UserShown.of(found, with_phone=call.is_server or call.user == user)
+    return UserResponse.of(found, with_phone=call.is_server or call.user == user)
 
 
 @router.get(
     "/users/{user}/presence",
-    **route(
+    **route_options(
         "get_presence",
         touches=("chat_list.read", "users.confirm_many", "chats.find_blocks"),
         summary="Whether somebody is there",
     ),
 )
-async def get_presence(call: AsUser, user: UserInPath) -> PresenceShown:
+async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
     """Of users with whom one shares a chat, who do not block one and do not hide; of everybody else `offline`, and no
     more, as of somebody who is not there at all.
     """
-    return PresenceShown.of(user, await call.services.visibility.look(call.tenant, call.user, user))
+    return PresenceResponse.of(
+        user, await call.services.visibility.get_presence(call.tenant, call.user, user)
+    )
 
 
 @router.get(
-    "/users", **route("list_users", touches=("users.read_many",), summary="The profiles of these users")
+    "/users",
+    **route_options("list_users", touches=("users.read_many",), summary="The profiles of these users"),
 )
-async def list_users(call: AsLooker, asked: Annotated[UsersAsked, Query()]) -> UsersShown:
+async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Query()]) -> UsersResponse:
     found = await call.edge.services.users.read_many(call.tenant, list(dict.fromkeys(asked.ids)))
-    shown = [UserShown.of(user, with_phone=call.is_server) for user in found.values()]
-    return UsersShown(users=sorted(shown, key=lambda user: user.id))
+    shown = [UserResponse.of(user, with_phone=call.is_server) for user in found.values()]
+    return UsersResponse(users=sorted(shown, key=lambda user: user.id))
 
 
 @router.post(
     "/users",
-    **route(
+    **route_options(
         "create_user",
         *OF_BODIES,
         Code.USER_EXISTS,
@@ -100,7 +104,7 @@ async def list_users(call: AsLooker, asked: Annotated[UsersAsked, Query()]) -> U
         summary="Make a user (server)",
     ),
 )
-async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
+async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse:
     """With an API key that has the scope `users`."""
     user = await call.edge.services.users.create(
         call.tenant,
@@ -109,12 +113,12 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
         display_name=body.display_name,
         avatar_uri=body.avatar_uri,
     )
-    return UserShown.of(user, with_phone=True)
+    return UserResponse.of(user, with_phone=True)
 
 
 @router.post(
     "/user-search",
-    **route(
+    **route_options(
         "find_user",
         *OF_BODIES,
         _UNKNOWN,
@@ -123,7 +127,7 @@ async def create_user(call: AsUsersServer, body: NewUser) -> UserShown:
         summary="Find a user by phone number",
     ),
 )
-async def find_user(call: AsUser, body: NumberAsked) -> UserShown:
+async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
     """Find the user with exactly this number. The tenant must allow it (`tidings tenant set --find-by-phone`).
 
     A number that nobody has and a user who can't be found get the same answer: a user who has opted out
@@ -131,12 +135,12 @@ async def find_user(call: AsUser, body: NumberAsked) -> UserShown:
     """
     await charge_number(call.services.limits, call.tenant, call.user)
     found = await call.services.find_by_phone(call.tenant, call.user, body.phone_number)
-    return UserShown.of(found, with_phone=False)
+    return UserResponse.of(found, with_phone=False)
 
 
 @router.patch(
     "/users/{user}",
-    **route(
+    **route_options(
         "change_user",
         *OF_BODIES,
         _UNKNOWN,
@@ -145,24 +149,26 @@ async def find_user(call: AsUser, body: NumberAsked) -> UserShown:
         summary="Change a user's profile (server)",
     ),
 )
-async def change_user(call: AsUsersServer, user: UserInPath, body: Profile) -> UserShown:
+async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfileBody) -> UserResponse:
     """With an API key that has the scope `users`."""
     changed = await call.edge.services.users.update(call.tenant, user, body.change())
     if body.changes_visibility:
         await call.edge.services.visibility.changed(call.tenant, user)
-    return UserShown.of(changed, with_phone=True)
+    return UserResponse.of(changed, with_phone=True)
 
 
 @router.get(
     "/directory",
-    **route(
+    **route_options(
         "list_directory",
         Code.CURSOR_INVALID,
         touches=("users.list_directory", "users.read_many"),
         summary="All users of the tenant, page by page (server)",
     ),
 )
-async def list_directory(call: AsUsersServer, asked: Annotated[DirectoryAsked, Query()]) -> DirectoryShown:
+async def list_directory(
+    call: AsUsersServer, asked: Annotated[DirectoryParams, Query()]
+) -> DirectoryResponse:
     """With an API key that has the scope `users`. In no particular order, each user once.
 
     A user is in it from their first accepted credential, or from when they were created.
@@ -171,13 +177,13 @@ async def list_directory(call: AsUsersServer, asked: Annotated[DirectoryAsked, Q
     place = cursors.read(asked.cursor)
     after = None if place is None else UserId(place)
     page = await call.edge.services.users.list(call.tenant, after, asked.limit, asked.prefix)
-    shown = [UserShown.of(user, with_phone=True) for user in page.users]
-    return DirectoryShown(users=shown, cursor=cursors.write(page.after))
+    shown = [UserResponse.of(user, with_phone=True) for user in page.users]
+    return DirectoryResponse(users=shown, cursor=cursors.write(page.after))
 
 
 @router.put(
     "/users/{user}/suspension",
-    **route(
+    **route_options(
         "suspend_user",
         _UNKNOWN,
         _UNSURE,
@@ -195,7 +201,7 @@ async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
 
 @router.delete(
     "/users/{user}/suspension",
-    **route(
+    **route_options(
         "unsuspend_user",
         _UNKNOWN,
         _UNSURE,
@@ -211,22 +217,22 @@ async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
 
 @router.get(
     "/users/{user}/sessions",
-    **route(
+    **route_options(
         "list_user_sessions",
         _UNKNOWN,
         touches=("sessions.list", "users.read"),
         summary="Where a user is logged in (server)",
     ),
 )
-async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsShown:
+async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsResponse:
     """With an API key that has the scope `users`."""
     rows = await call.edge.services.sessions.list(call.tenant, user)
-    return SessionsShown(sessions=[SessionShown.of(row) for row in rows])
+    return SessionsResponse(sessions=[SessionResponse.of(row) for row in rows])
 
 
 @router.delete(
     "/users/{user}/sessions",
-    **route(
+    **route_options(
         "end_user_sessions",
         _UNKNOWN,
         _UNSURE,

@@ -7,11 +7,20 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.accounts.phone import Answer
-from tidings.accounts.records import Challenge, Device, Grant, Login, Phone, ProfileChange, Session, User
+from tidings.accounts.phone import CodeAnswer
+from tidings.accounts.records import (
+    Challenge,
+    Device,
+    LoginResult,
+    Phone,
+    ProfileChange,
+    Session,
+    TokenGrant,
+    User,
+)
 from tidings.api.schemas.ids import E164, SHOWN, USER_PART, UserName
-from tidings.api.schemas.shape import Cursor, Shape, Time
-from tidings.kernel.clock import time_text
+from tidings.api.schemas.shape import ApiModel, Cursor, Time
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.signs.model import Presence
 
@@ -54,7 +63,7 @@ FoundBy = Annotated[
         "the tenant allows it at all, or nobody."
     ),
 ]
-SeenBy = Annotated[
+PresenceVisibilityName = Annotated[
     Literal["members", "nobody"],
     Field(
         description="Who may see whether the user is there and when he last was: those with whom he shares a chat, "
@@ -63,14 +72,14 @@ SeenBy = Annotated[
 ]
 
 
-class CodeAsked(Shape):
+class RequestCodeBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"tenant": "acme", "phone": _PHONE}]})
 
     tenant: TenantName
     phone: PhoneNumber
 
 
-class CodeSent(Shape):
+class CodeSentResponse(ApiModel):
     """The same for every number, whether anybody has it or not."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"challenge": _CHALLENGE, "expires_at": _AT}]})
@@ -80,10 +89,10 @@ class CodeSent(Shape):
 
     @classmethod
     def of(cls, challenge: Challenge) -> Self:
-        return cls(challenge=challenge.id, expires_at=time_text(challenge.expires_at_ms))
+        return cls(challenge=challenge.id, expires_at=format_ms(challenge.expires_at_ms))
 
 
-class DeviceNamed(Shape):
+class DeviceBody(ApiModel):
     """One installation of a client."""
 
     id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=USER_PART)]
@@ -92,7 +101,7 @@ class DeviceNamed(Shape):
     ] = ""
 
 
-class CodeRedeemed(Shape):
+class RedeemCodeBody(ApiModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -111,22 +120,22 @@ class CodeRedeemed(Shape):
     challenge: Annotated[str, Field(min_length=1, max_length=64)]
     phone: PhoneNumber
     code: Annotated[str, Field(pattern=r"^[0-9]{6}$")]
-    device: DeviceNamed
+    device: DeviceBody
 
-    def answer(self) -> Answer:
-        return Answer(challenge=self.challenge, phone=self.phone, one_time_code=self.code)
+    def answer(self) -> CodeAnswer:
+        return CodeAnswer(challenge=self.challenge, phone=self.phone, one_time_code=self.code)
 
     def on(self) -> Device:
         return Device(id=self.device.id, name=self.device.name)
 
 
-class Refreshing(Shape):
+class RefreshBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"refresh_token": _TOKENS["refresh_token"]}]})
 
     refresh_token: Annotated[str, Field(min_length=1, max_length=256)]
 
 
-class Tokens(Shape):
+class TokensResponse(ApiModel):
     """What a device holds. A refresh replaces both; the old refresh token must not be used again."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_TOKENS]})
@@ -137,16 +146,16 @@ class Tokens(Shape):
     refresh_token: str
 
     @classmethod
-    def of(cls, grant: Grant) -> Self:
+    def of(cls, grant: TokenGrant) -> Self:
         return cls(
             session=grant.session.session,
             access_token=grant.access_token.reveal(),
-            access_expires_at=time_text(grant.access_expires_at_ms),
+            access_expires_at=format_ms(grant.access_expires_at_ms),
             refresh_token=grant.refresh_token.reveal(),
         )
 
 
-class UserShown(Shape):
+class UserResponse(ApiModel):
     """`phone`, `last_seen`, `phone_search` and `suspended_at` are shown to the user, and to the tenant's server."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
@@ -155,7 +164,7 @@ class UserShown(Shape):
     display_name: str | None = None
     avatar_uri: str | None = None
     phone: str | None = None
-    last_seen: SeenBy | None = None
+    last_seen: PresenceVisibilityName | None = None
     phone_search: FoundBy | None = None
     created_at: Time | None = None
     """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
@@ -174,12 +183,12 @@ class UserShown(Shape):
             phone=user.phone if with_phone else None,
             last_seen=user.last_seen if with_phone else None,
             phone_search=user.phone_search if with_phone else None,
-            created_at=time_text(user.created_at_ms),
-            suspended_at=time_text(user.suspended_at_ms) if with_phone and user.suspended_at_ms else None,
+            created_at=format_ms(user.created_at_ms),
+            suspended_at=format_ms(user.suspended_at_ms) if with_phone and user.suspended_at_ms else None,
         )
 
 
-class PresenceShown(Shape):
+class PresenceResponse(ApiModel):
     """`seen_at`: when he was last there, if he is offline and that is known."""
 
     model_config = ConfigDict(
@@ -196,36 +205,36 @@ class PresenceShown(Shape):
         return cls(
             user=user,
             status=presence.status.value,
-            seen_at=None if seen_ms is None else time_text(seen_ms),
+            seen_at=None if seen_ms is None else format_ms(seen_ms),
         )
 
 
-class UsersShown(Shape):
+class UsersResponse(ApiModel):
     """Those that there are, of the ones that were asked for."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER]}]})
 
-    users: list[UserShown]
+    users: list[UserResponse]
 
 
-class LoggedIn(Shape):
+class LoginResponse(ApiModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"user": _USER, "tokens": _TOKENS, "is_new": False}]}
     )
 
-    user: UserShown
-    tokens: Tokens
+    user: UserResponse
+    tokens: TokensResponse
     is_new: Annotated[bool, Field(description="The user was made by this login.")]
 
     @classmethod
-    def of(cls, login: Login) -> Self:
-        user = UserShown.of(login.user, with_phone=True)
-        return cls(user=user, tokens=Tokens.of(login.grant), is_new=login.is_new)
+    def of(cls, login: LoginResult) -> Self:
+        user = UserResponse.of(login.user, with_phone=True)
+        return cls(user=user, tokens=TokensResponse.of(login.grant), is_new=login.is_new)
 
 
-class SessionShown(Shape):
+class SessionResponse(ApiModel):
     id: str
-    device: DeviceNamed
+    device: DeviceBody
     created_at: Time
     refreshed_at: Time
     expires_at: Time
@@ -234,14 +243,14 @@ class SessionShown(Shape):
     def of(cls, row: Session) -> Self:
         return cls(
             id=row.session,
-            device=DeviceNamed.model_construct(id=row.device.id, name=row.device.name),
-            created_at=time_text(row.created_at_ms),
-            refreshed_at=time_text(row.refreshed_at_ms),
-            expires_at=time_text(row.expires_at_ms),
+            device=DeviceBody.model_construct(id=row.device.id, name=row.device.name),
+            created_at=format_ms(row.created_at_ms),
+            refreshed_at=format_ms(row.refreshed_at_ms),
+            expires_at=format_ms(row.expires_at_ms),
         )
 
 
-class SessionsShown(Shape):
+class SessionsResponse(ApiModel):
     """Oldest first. One that began a moment ago may be missing."""
 
     model_config = ConfigDict(
@@ -262,16 +271,16 @@ class SessionsShown(Shape):
         }
     )
 
-    sessions: list[SessionShown]
+    sessions: list[SessionResponse]
 
 
-class NumberAsked(Shape):
+class FindUserBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"phone_number": _PHONE}]})
 
     phone_number: PhoneNumber
 
 
-class NewUser(Shape):
+class CreateUserBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
 
     id: Annotated[UserName | None, Field(description="The app's own id; without one Tidings makes one.")] = (
@@ -282,14 +291,14 @@ class NewUser(Shape):
     avatar_uri: AvatarUri | None = None
 
 
-class Profile(Shape):
+class UpdateProfileBody(ApiModel):
     """What is not there stays as it is; null takes it away."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"display_name": "Anna B."}]})
 
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
-    last_seen: SeenBy | None = None
+    last_seen: PresenceVisibilityName | None = None
 
     @property
     def changes_visibility(self) -> bool:
@@ -304,7 +313,7 @@ class Profile(Shape):
         )
 
 
-class OwnProfile(Profile):
+class OwnProfile(UpdateProfileBody):
     """What users change of themselves. `phone_search` is nobody else's to change."""
 
     phone_search: FoundBy | None = None
@@ -315,13 +324,13 @@ class OwnProfile(Profile):
         return replace(super().change(), phone_search=given)
 
 
-class UsersAsked(Shape):
+class UsersParams(ApiModel):
     ids: Annotated[
         list[UserName], Field(min_length=1, max_length=100, description="`ids=anna&ids=ben`, up to 100.")
     ]
 
 
-class DirectoryAsked(Shape):
+class DirectoryParams(ApiModel):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 100
     prefix: Annotated[
@@ -330,8 +339,8 @@ class DirectoryAsked(Shape):
     ] = ""
 
 
-class DirectoryShown(Shape):
+class DirectoryResponse(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER], "cursor": "kM2cVZ8m"}]})
 
-    users: list[UserShown]
+    users: list[UserResponse]
     cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None

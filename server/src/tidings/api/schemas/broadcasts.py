@@ -6,20 +6,20 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.chat_list import SpelledTime
+from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notices import CategoryName, shows
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
-from tidings.broadcasts.estimate import Reach
-from tidings.broadcasts.model import PARTS, STALE_MS, Profile, Reached, Segment
+from tidings.api.schemas.notices import CategoryName, response_example
+from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.broadcasts.estimate import ReachEstimate
+from tidings.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
 from tidings.broadcasts.people import MAX_ATTRIBUTES
+from tidings.broadcasts.ports import ReaderPage
 from tidings.broadcasts.segments import MAX_LISTED
-from tidings.kernel.clock import time_text
-from tidings.notices.broadcast import ALL_AT_ONCE, MAX_STEPS, Announced, Step, WideWish
-from tidings.notices.cost import Price
-from tidings.notices.model import EVERYONE, Content
-from tidings.notices.ports import ReaderPage
+from tidings.kernel.clock import format_ms
+from tidings.notices.broadcast import MAX_STEPS, WITHOUT_RAMP, BroadcastRequest, BroadcastResult, RolloutStep
+from tidings.notices.cost import CostEstimate
+from tidings.notices.model import EVERYONE, NotificationContent
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
 _BROADCAST: JsonDict = {
@@ -55,15 +55,15 @@ SegmentInPath = Annotated[
 Percent = Annotated[int, Field(ge=1, le=100, description="Of its users.", examples=[25])]
 
 
-class RampStep(Shape):
+class RampStep(ApiModel):
     percent: Percent
     after_s: Annotated[int, Field(ge=0, le=90 * 86_400, description="After its start.")] = 0
 
 
-class NewBroadcast(Shape):
+class CreateBroadcastBody(ApiModel):
     """To everyone, or to a segment. Nothing is copied: users find it in their inbox when they look."""
 
-    model_config = shows(
+    model_config = response_example(
         {"message": {"title": "We are back"}},
         {
             "message": {"title": "Try it"},
@@ -80,20 +80,18 @@ class NewBroadcast(Shape):
     label: Label | None = None
     host_system_id: HostName | None = None
     is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
-    starts_at: SpelledTime | None = None
-    expires_at: Annotated[SpelledTime | None, Field(description="90 days after its start at the latest.")] = (
-        None
-    )
+    starts_at: TimeText | None = None
+    expires_at: Annotated[TimeText | None, Field(description="90 days after its start at the latest.")] = None
     ramp: Annotated[list[RampStep], Field(min_length=1, max_length=MAX_STEPS)] | None = None
     track_reads: Annotated[bool, Field(description="Note who reads it, by one write each.")] = False
 
-    def wish(self) -> WideWish:
+    def to_request(self) -> BroadcastRequest:
         steps = (
-            ALL_AT_ONCE
+            WITHOUT_RAMP
             if self.ramp is None
-            else tuple(Step(each.percent, each.after_s) for each in self.ramp)
+            else tuple(RolloutStep(each.percent, each.after_s) for each in self.ramp)
         )
-        return WideWish(
+        return BroadcastRequest(
             message=self.message,
             segment=self.segment,
             category=self.category,
@@ -108,28 +106,30 @@ class NewBroadcast(Shape):
         )
 
 
-def _ms(at: SpelledTime | None) -> int | None:
+def _ms(at: TimeText | None) -> int | None:
     return None if at is None else round(at.timestamp() * 1000)
 
 
-class BroadcastSent(Shape):
+class BroadcastCreatedResponse(ApiModel):
     """Committed. Without a `sequence` it is yet to start; `jobs` are the steps that are to come."""
 
-    model_config = shows({"id": _ID, "jobs": [], "sequence": 7})
+    model_config = response_example({"id": _ID, "jobs": [], "sequence": 7})
 
     id: str
     jobs: list[str]
     sequence: Annotated[int | None, Field(description="A read with `at_least` of this has it.")] = None
 
     @classmethod
-    def of(cls, announced: Announced) -> Self:
-        return cls(id=announced.notice, jobs=list(announced.jobs), sequence=announced.reached.sequence)
+    def of(cls, announced: BroadcastResult) -> Self:
+        return cls(id=announced.notification, jobs=list(announced.jobs), sequence=announced.status.sequence)
 
 
-class BroadcastShown(Shape):
+class BroadcastResponse(ApiModel):
     """How far it is; and, once it was redacted, the proof: from `gone_by` on nobody sees it or counts it."""
 
-    model_config = shows(_BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"})
+    model_config = response_example(
+        _BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"}
+    )
 
     id: str
     segment: str | None = None
@@ -145,58 +145,58 @@ class BroadcastShown(Shape):
     broadcasts_up_to: Annotated[int, Field(description="The last entry of the inbox's log.")]
 
     @classmethod
-    def of(cls, content: Content, reached: Reached) -> Self:
+    def of(cls, content: NotificationContent, reached: RolloutStatus) -> Self:
         redacted_ms = reached.redacted_ms or content.redacted_ms
         return cls(
             id=content.id,
             segment=None if content.reach == EVERYONE else content.reach,
             percent=reached.parts * 100 // PARTS,
             sequence=reached.sequence,
-            visible_from=spell_if(reached.since_ms),
-            expires_at=spell_if(content.expires_ms),
+            visible_from=format_ms_or_none(reached.since_ms),
+            expires_at=format_ms_or_none(content.expires_ms),
             is_halted=reached.is_halted,
-            redacted_at=spell_if(redacted_ms),
-            gone_by=spell_if(None if redacted_ms is None else redacted_ms + STALE_MS),
+            redacted_at=format_ms_or_none(redacted_ms),
+            gone_by=format_ms_or_none(None if redacted_ms is None else redacted_ms + STALE_MS),
             broadcasts_up_to=reached.head,
         )
 
 
-class ReaderShown(Shape):
+class ReaderResponse(ApiModel):
     user: str
     read_at: Time
 
 
-class ReadersShown(Shape):
+class ReadersResponse(ApiModel):
     """In the order of their names."""
 
-    model_config = shows({"readers": [{"user": "anna", "read_at": _AT}]})
+    model_config = response_example({"readers": [{"user": "anna", "read_at": _AT}]})
 
-    readers: list[ReaderShown]
+    readers: list[ReaderResponse]
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, page: ReaderPage, cursor: str | None) -> Self:
-        shown = [ReaderShown(user=each.user, read_at=time_text(each.at_ms)) for each in page.readers]
+        shown = [ReaderResponse(user=each.user, read_at=format_ms(each.at_ms)) for each in page.readers]
         return cls(readers=shown, cursor=cursor)
 
 
-class RampWanted(Shape):
-    model_config = shows({"percent": 50})
+class RampBody(ApiModel):
+    model_config = response_example({"percent": 50})
 
     percent: Percent
 
 
-class EstimateAsked(Shape):
-    model_config = shows({"segment": "pros"})
+class EstimateBody(ApiModel):
+    model_config = response_example({"segment": "pros"})
 
     segment: SegmentName | None = None
     percent: Percent = 100
 
 
-class EstimateShown(Shape):
+class EstimateResponse(ApiModel):
     """From one of 256 parts of the directory: 95 of 100 such answers have the truth between `low` and `high`."""
 
-    model_config = shows(_ESTIMATE)
+    model_config = response_example(_ESTIMATE)
 
     reach: Annotated[int, Field(description="Users with a profile that would get it.")]
     low: int
@@ -208,7 +208,7 @@ class EstimateShown(Shape):
     copied_dollars: float
 
     @classmethod
-    def of(cls, reach: Reach, price: Price) -> Self:
+    def of(cls, reach: ReachEstimate, price: CostEstimate) -> Self:
         return cls(
             reach=reach.users,
             low=reach.low,
@@ -221,16 +221,16 @@ class EstimateShown(Shape):
         )
 
 
-class SegmentWanted(Shape):
+class SegmentBody(ApiModel):
     """Who is in it is asked whenever a user looks."""
 
-    model_config = shows({"predicate": _PREDICATE})
+    model_config = response_example({"predicate": _PREDICATE})
 
     predicate: Annotated[dict[str, JsonValue], Field(examples=[_PREDICATE])]
 
 
-class SegmentShown(Shape):
-    model_config = shows(_SEGMENT)
+class SegmentResponse(ApiModel):
+    model_config = response_example(_SEGMENT)
 
     name: str
     kind: Literal["predicate", "list"] = "predicate"
@@ -249,46 +249,46 @@ class SegmentShown(Shape):
             active=segment.active if segment.is_list else None,
             newest=segment.newest if segment.is_list else None,
             version=segment.version,
-            updated_at=time_text(segment.updated_ms),
+            updated_at=format_ms(segment.updated_ms),
         )
 
 
-class SegmentsShown(Shape):
-    model_config = shows({"segments": [_SEGMENT]})
+class SegmentsResponse(ApiModel):
+    model_config = response_example({"segments": [_SEGMENT]})
 
-    segments: list[SegmentShown]
+    segments: list[SegmentResponse]
 
 
-class UsersListed(Shape):
+class SegmentUsersBody(ApiModel):
     """Into the list's next version, or (a long list comes in several calls) into the `version` that is open."""
 
-    model_config = shows({"users": ["anna", "ben"]})
+    model_config = response_example({"users": ["anna", "ben"]})
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=MAX_LISTED)]
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
 
 
-class VersionWanted(Shape):
-    model_config = shows({"version": 2})
+class ActivateVersionBody(ApiModel):
+    model_config = response_example({"version": 2})
 
     version: Annotated[int, Field(ge=1, le=999_999_999, description="The newest, or the one before it.")]
 
 
-class ProfileWanted(Shape):
+class ProfileBody(ApiModel):
     """All attributes anew. `created_at` is kept from the first time: what was sent before is not for him."""
 
-    model_config = shows(_PROFILE)
+    model_config = response_example(_PROFILE)
 
     attributes: Annotated[dict[str, JsonValue], Field(max_length=MAX_ATTRIBUTES)]
-    created_at: SpelledTime | None = None
+    created_at: TimeText | None = None
 
     @property
     def created_ms(self) -> int | None:
         return _ms(self.created_at)
 
 
-class ProfileShown(Shape):
-    model_config = shows({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
+class ProfileResponse(ApiModel):
+    model_config = response_example({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
 
     user: str
     attributes: dict[str, JsonValue]
@@ -301,5 +301,5 @@ class ProfileShown(Shape):
             user=profile.user,
             attributes=dict(profile.attributes),
             lists={name: newest for name, (newest, _) in profile.lists.items()},
-            created_at=spell_if(profile.created_ms or None),
+            created_at=format_ms_or_none(profile.created_ms or None),
         )

@@ -6,14 +6,21 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.chats import LastShown
-from tidings.api.schemas.chats import Listed as PageAsked
+from tidings.api.schemas.chats import LastMessageResponse
+from tidings.api.schemas.chats import PageParams as PageAsked
 from tidings.api.schemas.ids import Sequence
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
-from tidings.delivery.chat_list import ListPage
-from tidings.delivery.model import Flags, ListCursor, Listed, Mark, Status, UnreadExplained
-from tidings.delivery.watermarks import Reached
-from tidings.kernel.clock import time_text
+from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.delivery.chat_list import ChatListPage
+from tidings.delivery.model import (
+    ChatFlags,
+    ChatListItem,
+    ListCursor,
+    LogPosition,
+    MessageStatus,
+    UnreadExplanation,
+)
+from tidings.delivery.watermarks import WatermarkResult
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]")
@@ -40,14 +47,14 @@ FilterName = Literal["active", "unread", "pinned", "muted", "archived", "left"]
 StatusName = Literal["SENT", "DELIVERED", "READ"]
 
 
-class ListAsked(PageAsked):
+class ChatListParams(PageAsked):
     filter: Annotated[
         FilterName, Field(description="`active` is the list as one opens it: neither archived nor left.")
     ] = "active"
     limit: Annotated[int, Field(ge=1, le=100, strict=False)] = 50
 
 
-class ChatListed(Shape):
+class ChatListItemResponse(ApiModel):
     """A chat as a line of the list. `members`: some of the others, in a direct chat the other one."""
 
     id: str
@@ -58,7 +65,7 @@ class ChatListed(Shape):
     is_member: bool
     member_count: int | None = None
     members: list[str]
-    last: LastShown | None = None
+    last: LastMessageResponse | None = None
     head_sequence: int
     message_count: Annotated[int, Field(description="Messages in the chat up to `head_sequence`.")]
     read_sequence: int
@@ -68,39 +75,39 @@ class ChatListed(Shape):
     is_archived: bool
 
     @classmethod
-    def of(cls, line: Listed) -> Self:
+    def of(cls, line: ChatListItem) -> Self:
         return cls(
             id=line.chat.chat,
             type=line.type.value,
             name=line.name,
-            active_at=time_text(line.at_ms),
+            active_at=format_ms(line.at_ms),
             unread=line.unread,
             is_member=line.is_member,
             member_count=line.member_count,
             members=list(line.members),
-            last=None if line.last is None else LastShown.of(line.last),
+            last=None if line.last is None else LastMessageResponse.of(line.last),
             head_sequence=line.head_sequence,
             message_count=line.message_count,
             read_sequence=line.read_sequence,
             delivered_sequence=line.delivered_sequence,
-            muted_until=spell_if(line.muted_until_ms),
+            muted_until=format_ms_or_none(line.muted_until_ms),
             is_pinned=line.is_pinned,
             is_archived=line.is_archived,
         )
 
 
-class ChatListShown(Shape):
+class ChatListResponse(ApiModel):
     """Pinned chats first, then by newest activity."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"chats": [_CHAT], "unread_chats": 1}]})
 
-    chats: list[ChatListed]
+    chats: list[ChatListItemResponse]
     unread_chats: Annotated[int, Field(description="Of the whole list with this filter, not of this page.")]
     cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
 
     @classmethod
-    def of(cls, page: ListPage, cursor: str | None) -> Self:
-        chats = [ChatListed.of(line) for line in page.chats]
+    def of(cls, page: ChatListPage, cursor: str | None) -> Self:
+        chats = [ChatListItemResponse.of(line) for line in page.chats]
         return cls(chats=chats, unread_chats=page.unread_chats, cursor=cursor)
 
 
@@ -111,10 +118,10 @@ def _spelled_out(value: object) -> object:
     return value
 
 
-SpelledTime = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_out)]
+TimeText = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_out)]
 
 
-class ChatSettings(Shape):
+class ChatSettingsBody(ApiModel):
     """What a user makes of a chat, for himself. What is not there stays; `muted_until` null: not muted."""
 
     model_config = ConfigDict(
@@ -126,24 +133,24 @@ class ChatSettings(Shape):
 
     is_pinned: bool | None = None
     is_archived: bool | None = None
-    muted_until: Annotated[SpelledTime | None, Field(description="With an offset from UTC, or Z.")] = None
+    muted_until: Annotated[TimeText | None, Field(description="With an offset from UTC, or Z.")] = None
 
-    def flags(self) -> Flags:
+    def flags(self) -> ChatFlags:
         muted_until_ms = 0 if self.muted_until is None else int(self.muted_until.timestamp() * 1000)
-        return Flags(
+        return ChatFlags(
             is_pinned=self.is_pinned,
             is_archived=self.is_archived,
             muted_until_ms=muted_until_ms if "muted_until" in self.model_fields_set else None,
         )
 
 
-class Reaching(Shape):
+class WatermarkBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7}]})
 
     sequence: Sequence
 
 
-class ReachedShown(Shape):
+class WatermarkResponse(ApiModel):
     """Where the watermark is now; it may have been further already. And what is unread."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7, "unread": 0}]})
@@ -152,22 +159,22 @@ class ReachedShown(Shape):
     unread: int
 
     @classmethod
-    def of(cls, reached: Reached) -> Self:
+    def of(cls, reached: WatermarkResult) -> Self:
         return cls(sequence=reached.sequence, unread=reached.unread)
 
 
-class MarkShown(Shape):
+class LogPositionResponse(ApiModel):
     """An entry, and how many messages there are up to it."""
 
     sequence: int
     ordinal: int
 
     @classmethod
-    def of(cls, mark: Mark | None) -> Self | None:
-        return None if mark is None else cls(sequence=mark.sequence, ordinal=mark.ordinal)
+    def of(cls, marker: LogPosition | None) -> Self | None:
+        return None if marker is None else cls(sequence=marker.sequence, ordinal=marker.ordinal)
 
 
-class UnreadShown(Shape):
+class UnreadExplanationResponse(ApiModel):
     """`unread` is the ordinal of `head` less the highest ordinal of `read`, `own` and `joined`, at least 0."""
 
     model_config = ConfigDict(
@@ -185,29 +192,33 @@ class UnreadShown(Shape):
     )
 
     unread: int
-    head: Annotated[MarkShown, Field(description="The chat's newest entry that delivery has handled.")]
-    read: Annotated[MarkShown | None, Field(description="The last entry that the user marked as read.")] = (
-        None
-    )
-    own: Annotated[MarkShown | None, Field(description="The user's own last message.")] = None
-    joined: Annotated[MarkShown | None, Field(description="The entry that let the user in last.")] = None
+    head: Annotated[
+        LogPositionResponse, Field(description="The chat's newest entry that delivery has handled.")
+    ]
+    read: Annotated[
+        LogPositionResponse | None, Field(description="The last entry that the user marked as read.")
+    ] = None
+    own: Annotated[LogPositionResponse | None, Field(description="The user's own last message.")] = None
+    joined: Annotated[
+        LogPositionResponse | None, Field(description="The entry that let the user in last.")
+    ] = None
     counts_after: Annotated[
         Literal["read", "own", "joined"] | None, Field(description="The mark that unread is counted from.")
     ] = None
 
     @classmethod
-    def of(cls, found: UnreadExplained) -> Self:
+    def of(cls, found: UnreadExplanation) -> Self:
         return cls(
             unread=found.unread,
-            head=MarkShown(sequence=found.head.sequence, ordinal=found.head.ordinal),
-            read=MarkShown.of(found.read),
-            own=MarkShown.of(found.own),
-            joined=MarkShown.of(found.joined),
+            head=LogPositionResponse(sequence=found.head.sequence, ordinal=found.head.ordinal),
+            read=LogPositionResponse.of(found.read),
+            own=LogPositionResponse.of(found.own),
+            joined=LogPositionResponse.of(found.joined),
             counts_after=found.counts_after,
         )
 
 
-class StatusShown(Shape):
+class MessageStatusResponse(ApiModel):
     """READ once everybody has read it whom it was for. In a large chat nobody is counted, and it stays SENT."""
 
     model_config = ConfigDict(
@@ -239,22 +250,22 @@ class StatusShown(Shape):
     is_counted: bool
 
     @classmethod
-    def of(cls, status: Status) -> Self:
+    def of(cls, status: MessageStatus) -> Self:
         return cls(
             sequence=status.sequence,
-            status=status.tick.value,
+            status=status.status.value,
             delivered_to=list(status.delivered_to),
             read_by=list(status.read_by),
-            read_at={user: time_text(at_ms) for user, at_ms in status.read_at_ms},
+            read_at={user: format_ms(at_ms) for user, at_ms in status.read_at_ms},
             is_counted=status.is_counted,
         )
 
 
-def spell_position(cursor: ListCursor | None) -> str | None:
+def encode_position(cursor: ListCursor | None) -> str | None:
     return None if cursor is None else f"{int(cursor.is_pinned)} {cursor.at_ms} {cursor.chat}"
 
 
-def position_of(text: str | None) -> ListCursor | None:
+def decode_position(text: str | None) -> ListCursor | None:
     """Of what was signed: it is as we spelled it."""
     if text is None:
         return None

@@ -7,12 +7,12 @@ from pydantic.config import JsonDict
 
 from tidings.api.schemas.accounts import PhoneNumber
 from tidings.api.schemas.ids import SHOWN, ClientKeyName, Position, UserName
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
-from tidings.chats.look import Looked
+from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.chats.look import ChatView
 from tidings.chats.model import ChatType, Membership
-from tidings.delivery.model import Last, Progress
-from tidings.delivery.model import Listed as Line
-from tidings.kernel.clock import time_text
+from tidings.delivery.model import ChatListItem as Line
+from tidings.delivery.model import LastMessage, MemberProgress
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey
 
 _CHAT: JsonDict = {
@@ -41,7 +41,7 @@ Name = Annotated[
 RoleName = Literal["owner", "admin", "member"]
 
 
-class Keyed(Shape):
+class IdempotentBody(ApiModel):
     """What a change may carry. Without a key each request is a change of its own."""
 
     client_message_id: ClientKeyName | None = None
@@ -51,7 +51,7 @@ class Keyed(Shape):
     ] = None
 
 
-class NewGroup(Shape):
+class CreateGroupBody(ApiModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY}]
@@ -65,19 +65,19 @@ class NewGroup(Shape):
     client_message_id: ClientKeyName | None = None
 
 
-class NewDirect(Shape):
+class CreateDirectBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
 
     user: UserName
 
 
-class Renaming(Keyed):
+class RenameBody(IdempotentBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Dinner", "client_message_id": _KEY}]})
 
     name: Name
 
 
-class NewMembers(Keyed):
+class AddMembersBody(IdempotentBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"users": ["dora"], "client_message_id": _KEY}]}
     )
@@ -85,7 +85,7 @@ class NewMembers(Keyed):
     users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
 
 
-class NewMemberByPhone(Keyed):
+class NewMemberByPhone(IdempotentBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"phone_number": "+4915112345678", "client_message_id": _KEY}]}
     )
@@ -93,19 +93,19 @@ class NewMemberByPhone(Keyed):
     phone_number: PhoneNumber
 
 
-class NewRole(Keyed):
+class ChangeRoleBody(IdempotentBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "admin"}]})
 
     role: Literal["admin", "member"]
 
 
-class NewOwner(Keyed):
+class TransferBody(IdempotentBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
 
     user: UserName
 
 
-class LastShown(Shape):
+class LastMessageResponse(ApiModel):
     """The newest message, as far as there is something to read of it."""
 
     sequence: int
@@ -115,17 +115,17 @@ class LastShown(Shape):
     text: Annotated[str | None, Field(description="Its beginning.")] = None
 
     @classmethod
-    def of(cls, last: Last) -> Self:
+    def of(cls, last: LastMessage) -> Self:
         return cls(
             sequence=last.sequence,
-            at=time_text(last.at_ms),
+            at=format_ms(last.at_ms),
             sender=last.sender,
             state=last.state.value,
             text=last.text or None,
         )
 
 
-class ChatShown(Shape):
+class ChatResponse(ApiModel):
     """A chat as a member sees it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CHAT]})
@@ -137,10 +137,12 @@ class ChatShown(Shape):
     created_by: str
     role: Annotated[RoleName, Field(description="What the caller is in it.")]
     message_count: Annotated[int, Field(description="Messages in the chat, as far as delivery has come.")]
-    last: Annotated[LastShown | None, Field(description="The newest message, as in the chat list.")] = None
+    last: Annotated[
+        LastMessageResponse | None, Field(description="The newest message, as in the chat list.")
+    ] = None
 
     @classmethod
-    def of(cls, looked: Looked, line: Line | None) -> Self:
+    def of(cls, looked: ChatView, bus: Line | None) -> Self:
         chat, own = looked
         return cls(
             id=chat.key.chat,
@@ -149,12 +151,12 @@ class ChatShown(Shape):
             member_count=chat.member_count,
             created_by=chat.created_by,
             role=_role(own),
-            message_count=0 if line is None else line.message_count,
-            last=None if line is None or line.last is None else LastShown.of(line.last),
+            message_count=0 if bus is None else bus.message_count,
+            last=None if bus is None or bus.last is None else LastMessageResponse.of(bus.last),
         )
 
 
-class ChatMade(Shape):
+class ChatCreatedResponse(ApiModel):
     """A chat that is there now, whether it was before or not."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": _CHAT["id"]}]})
@@ -166,7 +168,7 @@ class ChatMade(Shape):
         return cls(id=key.chat)
 
 
-class MemberShown(Shape):
+class MemberResponse(ApiModel):
     """A member. What delivery has not written yet is absent; in a large chat so are all watermarks."""
 
     user: str
@@ -177,29 +179,29 @@ class MemberShown(Shape):
     read_at: Annotated[Time | None, Field(description="When they last marked messages as read.")] = None
 
     @classmethod
-    def of(cls, row: Membership, progress: Progress | None) -> Self:
+    def of(cls, row: Membership, progress: MemberProgress | None) -> Self:
         if progress is None:
             return cls(user=row.user, role=_role(row))
         return cls(
             user=row.user,
             role=_role(row),
-            joined_at=spell_if(progress.joined_at_ms),
+            joined_at=format_ms_or_none(progress.joined_at_ms),
             delivered_sequence=progress.delivered,
             read_sequence=progress.read,
-            read_at=spell_if(progress.read_at_ms),
+            read_at=format_ms_or_none(progress.read_at_ms),
         )
 
 
-class MembersShown(Shape):
+class MembersResponse(ApiModel):
     """Members by their ids."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"members": [_MEMBER], "cursor": "kM2cVZ8m"}]})
 
-    members: list[MemberShown]
+    members: list[MemberResponse]
     cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
 
 
-class BlocksShown(Shape):
+class BlocksResponse(ApiModel):
     """Whom the caller blocks, by their ids."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"users": ["dora"]}]})
@@ -208,7 +210,7 @@ class BlocksShown(Shape):
     cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
 
 
-class Listed(Shape):
+class PageParams(ApiModel):
     """Which page of a list."""
 
     cursor: Cursor | None = None

@@ -5,30 +5,30 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from tidings.api.schemas.inboxes import Days
-from tidings.api.schemas.notices import shows
-from tidings.api.schemas.shape import Shape, Time
-from tidings.kernel.clock import time_text
-from tidings.notices.config import Defaults
+from tidings.api.schemas.notices import response_example
+from tidings.api.schemas.shape import ApiModel, Time
+from tidings.kernel.clock import format_ms
+from tidings.notices.config import InboxDefaults
 
 KnownUsers = Annotated[
     bool, Field(description="Users without a profile are not given the notices of a new inbox.")
 ]
 
 
-class DefaultsWanted(Shape):
+class InboxDefaultsBody(ApiModel):
     """Whole: what is not there is taken away. Inboxes that there are stay as they are."""
 
-    model_config = shows({"retention_days": 90, "known_users": True})
+    model_config = response_example({"retention_days": 90, "known_users": True})
 
     retention_days: Days | None = None
     known_users: KnownUsers = False
 
-    def wanted(self) -> Defaults:
-        return Defaults(retention_days=self.retention_days, is_for_known_users=self.known_users)
+    def to_defaults(self) -> InboxDefaults:
+        return InboxDefaults(retention_days=self.retention_days, is_for_known_users=self.known_users)
 
 
-class DefaultsShown(Shape):
-    model_config = shows(
+class InboxDefaultsResponse(ApiModel):
+    model_config = response_example(
         {
             "retention_days": 90,
             "known_users": True,
@@ -43,10 +43,10 @@ class DefaultsShown(Shape):
     updated_at: Time | None = None
 
     @classmethod
-    def of(cls, defaults: Defaults) -> Self:
+    def of(cls, defaults: InboxDefaults) -> Self:
         return cls(
             retention_days=defaults.retention_days,
             known_users=defaults.is_for_known_users,
             version=defaults.version,
-            updated_at=time_text(defaults.updated_ms) if defaults.version else None,
+            updated_at=format_ms(defaults.updated_ms) if defaults.version else None,
         )

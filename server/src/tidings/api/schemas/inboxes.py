@@ -6,16 +6,16 @@ from fastapi import Path
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.chat_list import SpelledTime
+from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.ids import PART, SHOWN, UserName
-from tidings.api.schemas.notices import ULID, CategoryName, shows
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
-from tidings.jobs.model import JobId, Progress
-from tidings.kernel.clock import time_text
-from tidings.notices.config import MAX_CATEGORIES, Defaults, Inbox, Wanted
-from tidings.notices.model import Content
-from tidings.notices.recall import Proof, Recalled
-from tidings.notices.send import MAX_USERS, Sent, Wish
+from tidings.api.schemas.notices import ULID, CategoryName, response_example
+from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.jobs.model import JobId, JobProgress
+from tidings.kernel.clock import format_ms
+from tidings.notices.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
+from tidings.notices.model import NotificationContent
+from tidings.notices.recall import RecallProof, RecallResult
+from tidings.notices.send import MAX_USERS, SendNotificationRequest, SendNotificationResult
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
@@ -78,13 +78,13 @@ Seconds = Annotated[
 ]
 
 
-class InboxWanted(Shape):
+class InboxBody(ApiModel):
     """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another.
 
     Only `retention_days` and `known_users` stay if they are not there; a new inbox has those of the tenant's defaults.
     """
 
-    model_config = shows(_INBOX)
+    model_config = response_example(_INBOX)
 
     title: Annotated[
         str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["General Notifications"])
@@ -105,10 +105,10 @@ class InboxWanted(Shape):
         ),
     ] = False
 
-    def wanted(self, before: Inbox | Defaults) -> Wanted:
+    def to_spec(self, before: Inbox | InboxDefaults) -> InboxSpec:
         """`before`: the inbox, or what a new one gets."""
         has_days, has_users = (name in self.model_fields_set for name in ("retention_days", "known_users"))
-        return Wanted(
+        return InboxSpec(
             title=self.title,
             description=self.description,
             categories=tuple(dict.fromkeys(self.categories)),
@@ -120,8 +120,8 @@ class InboxWanted(Shape):
         )
 
 
-class InboxShown(Shape):
-    model_config = shows(_SHOWN)
+class InboxResponse(ApiModel):
+    model_config = response_example(_SHOWN)
 
     id: str
     title: str
@@ -150,17 +150,17 @@ class InboxShown(Shape):
             default_category=inbox.default_category,
             known_users=inbox.is_for_known_users,
             version=inbox.version,
-            updated_at=time_text(inbox.updated_ms),
+            updated_at=format_ms(inbox.updated_ms),
         )
 
 
-class InboxesShown(Shape):
-    model_config = shows({"inboxes": [_SHOWN]})
+class InboxesResponse(ApiModel):
+    model_config = response_example({"inboxes": [_SHOWN]})
 
-    inboxes: list[InboxShown]
+    inboxes: list[InboxResponse]
 
 
-class NewNotice(Shape):
+class SendNotificationBody(ApiModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [{"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
@@ -174,11 +174,11 @@ class NewNotice(Shape):
     label: Label | None = None
     host_system_id: HostName | None = None
     is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
-    expires_at: SpelledTime | None = None
+    expires_at: TimeText | None = None
 
-    def wish(self) -> Wish:
+    def to_request(self) -> SendNotificationRequest:
         at = self.expires_at
-        return Wish(
+        return SendNotificationRequest(
             uids=self.uids,
             message=self.message,
             category=self.category,
@@ -190,41 +190,41 @@ class NewNotice(Shape):
         )
 
 
-class NoticeSent(Shape):
+class NotificationSentResponse(ApiModel):
     """Committed: it comes to every user, and `job` tells how far it is."""
 
-    model_config = shows(_SENT)
+    model_config = response_example(_SENT)
 
     id: str
     job: str
     total: int
 
     @classmethod
-    def of(cls, sent: Sent) -> Self:
-        return cls(id=sent.notice, job=sent.job, total=sent.total)
+    def of(cls, sent: SendNotificationResult) -> Self:
+        return cls(id=sent.notification, job=sent.job, total=sent.total)
 
 
-class NoticeAmended(Shape):
-    model_config = shows({"message": {"title": "Corrected"}})
+class AmendNotificationBody(ApiModel):
+    model_config = response_example({"message": {"title": "Corrected"}})
 
     message: Message
 
 
-class AmendedShown(Shape):
-    model_config = shows({"id": _ID, "version": 2})
+class NotificationAmendedResponse(ApiModel):
+    model_config = response_example({"id": _ID, "version": 2})
 
     id: str
     version: int
 
     @classmethod
-    def of(cls, content: Content) -> Self:
+    def of(cls, content: NotificationContent) -> Self:
         return cls(id=content.id, version=content.version)
 
 
-class FoundShown(Shape):
+class NotificationLookupResponse(ApiModel):
     """What was sent, to how many, and what became of it since. What it says is for its recipients."""
 
-    model_config = shows({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
+    model_config = response_example({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
 
     id: str
     job: str
@@ -234,32 +234,32 @@ class FoundShown(Shape):
     redacted_at: Time | None = None
 
     @classmethod
-    def of(cls, content: Content) -> Self:
+    def of(cls, content: NotificationContent) -> Self:
         return cls(
             id=content.id,
             job=content.job,
             total=content.count,
             version=content.version,
-            sent_at=time_text(content.created_ms),
-            redacted_at=spell_if(content.redacted_ms),
+            sent_at=format_ms(content.created_ms),
+            redacted_at=format_ms_or_none(content.redacted_ms),
         )
 
 
-class RecalledShown(Shape):
+class NotificationRecalledResponse(ApiModel):
     """Nobody sees it any more; `job` takes it out of the counts. Empty for a broadcast: nothing is left to be done."""
 
-    model_config = shows({"id": _ID, "job": _ID, "redacted_at": _AT})
+    model_config = response_example({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
     job: str
     redacted_at: Time
 
     @classmethod
-    def of(cls, recalled: Recalled) -> Self:
-        return cls(id=recalled.notice, job=recalled.job or "", redacted_at=time_text(recalled.at_ms))
+    def of(cls, recalled: RecallResult) -> Self:
+        return cls(id=recalled.notification, job=recalled.job or "", redacted_at=format_ms(recalled.at_ms))
 
 
-class ProofShown(Shape):
+class RecallProofResponse(ApiModel):
     """No `delivered_at`: the user never had it. No `vanished_at`: it is yet to be taken from him."""
 
     user: str
@@ -268,26 +268,26 @@ class ProofShown(Shape):
     vanished_at: Time | None = None
 
     @classmethod
-    def of(cls, proof: Proof) -> Self:
+    def of(cls, proof: RecallProof) -> Self:
         return cls(
             user=proof.user,
-            delivered_at=spell_if(proof.delivered_ms),
-            read_at=spell_if(proof.read_ms),
-            vanished_at=spell_if(proof.vanished_ms),
+            delivered_at=format_ms_or_none(proof.delivered_ms),
+            read_at=format_ms_or_none(proof.read_ms),
+            vanished_at=format_ms_or_none(proof.vanished_ms),
         )
 
 
-class ProofsShown(Shape):
-    model_config = shows(
+class RecallProofsResponse(ApiModel):
+    model_config = response_example(
         {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
     )
 
-    users: list[ProofShown]
+    users: list[RecallProofResponse]
     cursor: Cursor | None = None
 
 
-class JobShown(Shape):
-    model_config = shows(_JOB)
+class JobResponse(ApiModel):
+    model_config = response_example(_JOB)
 
     id: str
     kind: Literal["deliver", "redact", "amend", "broadcast"]
@@ -304,27 +304,27 @@ class JobShown(Shape):
     finished_at: Time | None = None
 
     @classmethod
-    def of(cls, progress: Progress) -> Self:
+    def of(cls, progress: JobProgress) -> Self:
         job = progress.job
         return cls(
             id=job.id,
             kind=job.kind.value,
             state=progress.state.value,
             inbox=job.inbox,
-            notice=job.notice,
+            notice=job.notification,
             total=job.total,
             done=progress.done,
             failed=progress.failed,
             rate_per_s=round(progress.rate_per_s, 1),
-            left_s=None if progress.left_s is None else round(progress.left_s, 1),
-            created_at=time_text(job.created_ms),
-            starts_at=spell_if(job.starts_ms or None),
-            finished_at=spell_if(progress.finished_ms),
+            left_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
+            created_at=format_ms(job.created_ms),
+            starts_at=format_ms_or_none(job.starts_ms or None),
+            finished_at=format_ms_or_none(progress.finished_ms),
         )
 
 
-class JobsShown(Shape):
-    model_config = shows({"jobs": [_JOB]})
+class JobsResponse(ApiModel):
+    model_config = response_example({"jobs": [_JOB]})
 
-    jobs: list[JobShown]
+    jobs: list[JobResponse]
     cursor: Cursor | None = None

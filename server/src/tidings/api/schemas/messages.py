@@ -6,11 +6,11 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.chat_list import StatusName
-from tidings.api.schemas.chats import Keyed
+from tidings.api.schemas.chats import IdempotentBody
 from tidings.api.schemas.ids import Position, Sequence, UserName
-from tidings.api.schemas.shape import Shape, Time
+from tidings.api.schemas.shape import ApiModel, Time
 from tidings.messages.content import MAX_MENTIONS, Content
-from tidings.messages.send import MAX_TTL_S, Sent
+from tidings.messages.send import MAX_TTL_S, SendResult
 
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _ID = "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7"
@@ -35,7 +35,7 @@ Data = Annotated[
 ]
 
 
-class Words(Keyed):
+class ContentBody(IdempotentBody):
     """What a message says. A text or data, or both; 4 KB in all."""
 
     text: Annotated[str, Field(max_length=4096, examples=["Hello!"])] = ""
@@ -49,7 +49,7 @@ class Words(Keyed):
         return Content(text=self.text, data=self.data, reply_to=self.reply_to, mentions=tuple(self.mentions))
 
 
-class NewMessage(Words):
+class SendMessageBody(ContentBody):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -74,11 +74,11 @@ class NewMessage(Words):
     ] = None
 
 
-class NewWords(Words):
+class EditMessageBody(ContentBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello, all!"}]})
 
 
-class MessageSent(Shape):
+class MessageSentResponse(ApiModel):
     """Committed. The same for every try of the message."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": _ID, "sequence": 7}]})
@@ -87,11 +87,11 @@ class MessageSent(Shape):
     sequence: int
 
     @classmethod
-    def of(cls, sent: Sent) -> Self:
+    def of(cls, sent: SendResult) -> Self:
         return cls(id=sent.message_id, sequence=sent.sequence)
 
 
-class Changed(Shape):
+class MessageChangedResponse(ApiModel):
     """Committed: the change is itself an entry of the log, at this sequence."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 9}]})
@@ -99,7 +99,7 @@ class Changed(Shape):
     sequence: int
 
 
-class ReactionShown(Shape):
+class ReactionResponse(ApiModel):
     """`users` are the first few who reacted, of all emoji of the message together."""
 
     emoji: str
@@ -107,7 +107,7 @@ class ReactionShown(Shape):
     users: list[str]
 
 
-class EntryShown(Shape):
+class EntryResponse(ApiModel):
     """An entry of a chat's log. Which fields it has depends on its kind."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ENTRY]})
@@ -133,7 +133,7 @@ class EntryShown(Shape):
     edited_at: Time | None = None
     redacted_at: Time | None = None
     expires_at: Time | None = None
-    reactions: list[ReactionShown] | None = None
+    reactions: list[ReactionResponse] | None = None
     refers_to: Annotated[
         int | None, Field(description="Of an edit, redaction or reaction: the message's sequence.")
     ] = None
@@ -144,14 +144,14 @@ class EntryShown(Shape):
     member_count: int | None = None
 
 
-class Covers(Shape):
+class CoveredRange(ApiModel):
     """The page is complete for this reader above `after`, up to and with `up_to`."""
 
     after: int
     up_to: int
 
 
-class HistoryShown(Shape):
+class HistoryResponse(ApiModel):
     """Newest first. What is not here within `covers` is not the caller's to see."""
 
     model_config = ConfigDict(
@@ -167,13 +167,13 @@ class HistoryShown(Shape):
         }
     )
 
-    entries: list[EntryShown]
-    covers: Covers
+    entries: list[EntryResponse]
+    covers: CoveredRange
     has_older: bool
     has_newer: bool
 
 
-class HistoryAsked(Shape):
+class HistoryParams(ApiModel):
     """One of `before`, `after`, `around`; none: the newest."""
 
     before: Annotated[Sequence | None, Field(strict=False, description="Entries below it, newest first.")] = (

@@ -7,13 +7,13 @@ from fastapi import Path, Query
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.chat_list import SpelledTime
-from tidings.api.schemas.shape import Cursor, Shape, Time, spell_if
-from tidings.kernel.clock import time_text
+from tidings.api.schemas.chat_list import TimeText
+from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.kernel.clock import format_ms
 from tidings.notices.config import Inbox
-from tidings.notices.explain import Reason
-from tidings.notices.model import InboxId, NoticeId, Sheet
-from tidings.notices.read import MAX_PAGE, Explained, Notice, Page
+from tidings.notices.explain import CountExplanation
+from tidings.notices.model import InboxId, InboxSnapshot, NotificationId
+from tidings.notices.read import MAX_PAGE, ExplainedCounts, NotificationSlice, VisibleNotification
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -21,7 +21,7 @@ _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
 _AT = "2026-11-15T02:11:21.957Z"
 _COUNTS: JsonDict = {"unread": 3, "unseen": 1, "categories": {"news": 2}, "next_change_at": _AT}
-_NOTICE: JsonDict = {
+_NOTIFICATION: JsonDict = {
     "id": _ID,
     "category": "news",
     "sender": "admin_user",
@@ -37,7 +37,7 @@ _NOTICE: JsonDict = {
 }
 
 
-def shows(*examples: JsonDict) -> ConfigDict:
+def response_example(*examples: JsonDict) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [*examples]})
 
 
@@ -45,8 +45,10 @@ InboxInPath = Annotated[
     InboxId,
     Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="An inbox's name.", examples=["default"]),
 ]
-NoticeInPath = Annotated[NoticeId, Path(pattern=ULID, description="A notice's id.", examples=[_ID])]
-NoticeName = Annotated[NoticeId, Field(pattern=ULID, examples=[_ID])]
+NotificationInPath = Annotated[
+    NotificationId, Path(pattern=ULID, description="A notice's id.", examples=[_ID])
+]
+NotificationName = Annotated[NotificationId, Field(pattern=ULID, examples=[_ID])]
 CategoryName = Annotated[
     str, Field(pattern=CATEGORY, description="One of the inbox's categories.", examples=["news"])
 ]
@@ -56,7 +58,7 @@ _AT_LEAST = "Broadcasts up to this sequence are in the answer, as another answer
 AtLeast = Annotated[int, Query(ge=0, le=10**12 - 1, description=_AT_LEAST)]
 
 
-class NoticesAsked(Shape):
+class NotificationsParams(ApiModel):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
     category: CategoryName | None = None
@@ -65,13 +67,13 @@ class NoticesAsked(Shape):
     at_least: Annotated[int, Field(ge=0, le=10**12 - 1, strict=False, description=_AT_LEAST)] = 0
 
 
-class NoticesNamed(Shape):
-    model_config = shows({"ids": [_ID]})
+class NotificationIdsBody(ApiModel):
+    model_config = response_example({"ids": [_ID]})
 
-    ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)]
+    ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)]
 
 
-class ReadMark(Shape):
+class MarkReadBody(ApiModel):
     """Some notices, or all up to a time (none given: now), of all or of one category."""
 
     model_config = ConfigDict(
@@ -80,8 +82,8 @@ class ReadMark(Shape):
         }
     )
 
-    ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)] | None = None
-    before: SpelledTime | None = None
+    ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
+    before: TimeText | None = None
     category: CategoryName | None = None
 
     @model_validator(mode="after")
@@ -95,10 +97,10 @@ class ReadMark(Shape):
         return None if self.before is None else round(self.before.timestamp() * 1000)
 
 
-class CountsShown(Shape):
+class CountsResponse(ApiModel):
     """Exact, as of this answer."""
 
-    model_config = shows(_COUNTS)
+    model_config = response_example(_COUNTS)
 
     unread: int
     unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
@@ -114,31 +116,31 @@ class CountsShown(Shape):
     ] = None
 
     @classmethod
-    def of(cls, sheet: Sheet, inbox: Inbox) -> Self:
-        by_code = sheet.by_category
+    def of(cls, snapshot: InboxSnapshot, inbox: Inbox) -> Self:
+        by_code = snapshot.by_category
         names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
         shown = {name: count for name, count in names.items() if count or name in inbox.categories}
         return cls(
-            unread=sheet.total,
-            unseen=sheet.unseen,
+            unread=snapshot.total,
+            unseen=snapshot.unseen,
             categories=shown,
-            next_change_at=spell_if(sheet.next_change_ms),
-            broadcasts_up_to=sheet.shown.board.head or None,
+            next_change_at=format_ms_or_none(snapshot.next_change_ms),
+            broadcasts_up_to=snapshot.shown.log_index.head or None,
         )
 
 
-def etag_of(sheet: Sheet) -> str:
+def counts_etag(snapshot: InboxSnapshot) -> str:
     """Another one whenever the counts, or what expires next, are other ones."""
-    direct = f"{sheet.stored.version}-{sheet.counts.total}-{sheet.counts.unseen}"
-    tally = sheet.tally
-    if not sheet.shown.board.head:
-        return f'"{direct}-{sheet.next_ms or 0}"'
+    direct = f"{snapshot.stored.version}-{snapshot.counts.total}-{snapshot.counts.unseen}"
+    tally = snapshot.tally
+    if not snapshot.shown.log_index.head:
+        return f'"{direct}-{snapshot.next_ms or 0}"'
     by_category = crc32(repr(sorted(tally.by_category.items())).encode())
-    wide = f"{sheet.wide.version}-{sheet.shown.board.head}-{tally.total}-{tally.unseen}-{by_category:x}"
-    return f'"{direct}-{wide}-{sheet.next_change_ms or 0}"'
+    wide = f"{snapshot.broadcast_state.version}-{snapshot.shown.log_index.head}-{tally.total}-{tally.unseen}-{by_category:x}"
+    return f'"{direct}-{wide}-{snapshot.next_change_ms or 0}"'
 
 
-class NoticeShown(Shape):
+class NotificationResponse(ApiModel):
     id: str
     category: str | None = None
     sender: str | None = None
@@ -154,44 +156,46 @@ class NoticeShown(Shape):
     message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
-    def of(cls, notice: Notice, inbox: Inbox) -> Self:
-        row, content = notice.row, notice.content
+    def of(cls, notification: VisibleNotification, inbox: Inbox) -> Self:
+        row, content = notification.row, notification.content
         return cls(
             id=row.id,
             category=inbox.name_of(row.category),
             sender=content.sender,
             host_system_id=row.host_system_id,
             label=content.label,
-            received_at=time_text(row.sent_ms),
-            delivered_at=time_text(row.delivered_ms or 0),
-            expires_at=spell_if(row.expires_ms),
-            is_read=notice.is_read,
-            is_seen=notice.is_seen,
+            received_at=format_ms(row.sent_ms),
+            delivered_at=format_ms(row.delivered_ms or 0),
+            expires_at=format_ms_or_none(row.expires_ms),
+            is_read=notification.is_read,
+            is_seen=notification.is_seen,
             is_archived=row.archived_ms is not None,
             version=content.version,
-            message=notice.message,
+            message=notification.message,
         )
 
 
-class NoticesShown(Shape):
+class NotificationsResponse(ApiModel):
     """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
 
-    model_config = shows({"notices": [_NOTICE], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"})
+    model_config = response_example(
+        {"notices": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
+    )
 
-    notices: list[NoticeShown]
-    counts: CountsShown
+    notices: list[NotificationResponse]
+    counts: CountsResponse
     cursor: Cursor | None = None
 
     @classmethod
-    def of(cls, page: Page, inbox: Inbox, cursor: str | None) -> Self:
+    def of(cls, page: NotificationSlice, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
-            notices=[NoticeShown.of(each, inbox) for each in page.notices],
-            counts=CountsShown.of(page.sheet, inbox),
+            notices=[NotificationResponse.of(each, inbox) for each in page.notifications],
+            counts=CountsResponse.of(page.snapshot, inbox),
             cursor=cursor,
         )
 
 
-class ReasonShown(Shape):
+class CountReasonResponse(ApiModel):
     id: str
     category: str | None = None
     is_counted: bool
@@ -214,31 +218,31 @@ class ReasonShown(Shape):
     since: Time
 
     @classmethod
-    def of(cls, reason: Reason, inbox: Inbox) -> Self:
+    def of(cls, reason: CountExplanation, inbox: Inbox) -> Self:
         return cls(
             id=reason.row.id,
             category=inbox.name_of(reason.row.category),
             is_counted=reason.is_counted,
             why=reason.why.value,
-            since=time_text(reason.at_ms),
+            since=format_ms(reason.at_ms),
         )
 
 
-class ExplainedShown(Shape):
+class ExplainCountsResponse(ApiModel):
     """Every notice of a user, newest first, and why it is counted or not."""
 
-    model_config = shows(
+    model_config = response_example(
         {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
     )
 
-    counts: CountsShown
-    notices: list[ReasonShown]
+    counts: CountsResponse
+    notices: list[CountReasonResponse]
     cursor: Cursor | None = None
 
     @classmethod
-    def of(cls, explained: Explained, inbox: Inbox, cursor: str | None) -> Self:
+    def of(cls, explained: ExplainedCounts, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
-            counts=CountsShown.of(explained.sheet, inbox),
-            notices=[ReasonShown.of(each, inbox) for each in explained.reasons],
+            counts=CountsResponse.of(explained.snapshot, inbox),
+            notices=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
             cursor=cursor,
         )

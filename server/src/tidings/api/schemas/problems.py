@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tidings.api.schemas.shape import Shape
+from tidings.api.schemas.shape import ApiModel
 from tidings.kernel.errors import Code
 
 
-class Fault(Shape):
+class FieldError(ApiModel):
     """One thing that is wrong with a request, and where."""
 
     place: Annotated[
@@ -18,7 +18,7 @@ class Fault(Shape):
     detail: Annotated[str, Field(examples=["String should have at most 64 characters"])]
 
 
-class Problem(Shape):
+class Problem(ApiModel):
     """Why not. `code` is stable and the same on every way into Tidings; `detail` is for people and may change."""
 
     type: Annotated[
@@ -33,6 +33,6 @@ class Problem(Shape):
     request_id: Annotated[str, Field(description="As in the logs.", examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])]
     hint: Annotated[str | None, Field(description="What to do about it.")] = None
     retry_after_ms: Annotated[int | None, Field(description="Not before that, as in Retry-After.")] = None
-    errors: Annotated[list[Fault] | None, Field(description="Each fault of a request that does not fit.")] = (
-        None
-    )
+    errors: Annotated[
+        list[FieldError] | None, Field(description="Each fault of a request that does not fit.")
+    ] = None

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 
 
-class Shape(BaseModel):
+class ApiModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
@@ -24,5 +24,5 @@ Cursor = Annotated[
 ]
 
 
-def spell_if(at_ms: int | None) -> str | None:
-    return None if at_ms is None else time_text(at_ms)
+def format_ms_or_none(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_ms(at_ms)

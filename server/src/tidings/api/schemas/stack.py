@@ -8,14 +8,14 @@ from pydantic.config import JsonDict
 from tidings.api.schemas.broadcasts import SegmentName
 from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notices import CategoryName, CountsShown, NoticeName, shows
-from tidings.api.schemas.shape import Shape
-from tidings.broadcasts.estimate import Reach
-from tidings.notices.broadcast import Announced, WideWish
+from tidings.api.schemas.notices import CategoryName, CountsResponse, NotificationName, response_example
+from tidings.api.schemas.shape import ApiModel
+from tidings.broadcasts.estimate import ReachEstimate
+from tidings.notices.broadcast import BroadcastRequest, BroadcastResult
 from tidings.notices.config import Inbox
-from tidings.notices.model import EVERYONE, Content
-from tidings.notices.read import Notice
-from tidings.notices.send import MAX_USERS, Sent, Wish
+from tidings.notices.model import EVERYONE, NotificationContent
+from tidings.notices.read import VisibleNotification
+from tidings.notices.send import MAX_USERS, SendNotificationRequest, SendNotificationResult
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _SENT: JsonDict = {
@@ -31,7 +31,7 @@ _COUNTS: JsonDict = {"unread": 1, "unseen": 1, "categories": {"notification": 1}
 UnixSeconds = Annotated[int, Field(ge=0, le=9_999_999_999, examples=[1640995200])]
 
 
-class AudiencesWanted(Shape):
+class LegacyAudiencesBody(ApiModel):
     """Named users, everyone, or a segment. To the latter two nothing is copied."""
 
     kind: Literal["users", "everyone", "segment"] = "users"
@@ -48,17 +48,17 @@ class AudiencesWanted(Shape):
         return self
 
 
-class StackNotice(Shape):
-    model_config = shows(_SENT)
+class LegacyNotificationBody(ApiModel):
+    model_config = response_example(_SENT)
 
-    audiences: AudiencesWanted
+    audiences: LegacyAudiencesBody
     message: Message
     category: CategoryName | None = None
     sender: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     host_system_id: HostName | None = None
 
-    def wide_wish(self) -> WideWish:
-        return WideWish(
+    def to_broadcast_request(self) -> BroadcastRequest:
+        return BroadcastRequest(
             segment=self.audiences.segment,
             message=self.message,
             category=self.category,
@@ -67,8 +67,8 @@ class StackNotice(Shape):
             host_system_id=self.host_system_id,
         )
 
-    def wish(self) -> Wish:
-        return Wish(
+    def to_request(self) -> SendNotificationRequest:
+        return SendNotificationRequest(
             uids=self.audiences.uids,
             message=self.message,
             category=self.category,
@@ -78,8 +78,8 @@ class StackNotice(Shape):
         )
 
 
-class StackSent(Shape):
-    model_config = shows({"id": _ID, "job": _ID, "recipients": 2})
+class LegacySentResponse(ApiModel):
+    model_config = response_example({"id": _ID, "job": _ID, "recipients": 2})
 
     """Of a broadcast `job` is empty, since nothing is left to be done, and `recipients` an estimate."""
 
@@ -89,33 +89,33 @@ class StackSent(Shape):
     sequence: int | None = None
 
     @classmethod
-    def of(cls, sent: Sent) -> Self:
-        return cls(id=sent.notice, job=sent.job, recipients=sent.total)
+    def of(cls, sent: SendNotificationResult) -> Self:
+        return cls(id=sent.notification, job=sent.job, recipients=sent.total)
 
     @classmethod
-    def of_broadcast(cls, sent: Announced, reach: Reach) -> Self:
-        return cls(id=sent.notice, job="", recipients=reach.users, sequence=sent.reached.sequence)
+    def of_broadcast(cls, sent: BroadcastResult, reach: ReachEstimate) -> Self:
+        return cls(id=sent.notification, job="", recipients=reach.users, sequence=sent.status.sequence)
 
 
-class StackNamed(Shape):
-    model_config = shows({"id": _ID})
+class LegacyNotificationIdBody(ApiModel):
+    model_config = response_example({"id": _ID})
 
-    id: NoticeName
+    id: NotificationName
 
 
-class StackRedacted(Shape):
-    model_config = shows({"id": _ID, "job": _ID})
+class LegacyRedactedResponse(ApiModel):
+    model_config = response_example({"id": _ID, "job": _ID})
 
     id: str
     job: str
 
 
-class StackMark(Shape):
+class LegacyMarkBody(ApiModel):
     """`ids`, or `before` and perhaps a `category`."""
 
-    model_config = shows({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
+    model_config = response_example({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
 
-    ids: Annotated[list[NoticeName], Field(min_length=1, max_length=100)] | None = None
+    ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
     before: UnixSeconds | None = None
     category: CategoryName | None = None
 
@@ -126,7 +126,7 @@ class StackMark(Shape):
         return self
 
 
-class Audiences(Shape):
+class LegacyAudiences(ApiModel):
     """`uids`: of all who got it a user sees himself."""
 
     kind: Literal["users", "everyone", "segment"]
@@ -134,26 +134,26 @@ class Audiences(Shape):
     uids: list[str]
 
 
-class StackRow(Shape):
+class LegacyRow(ApiModel):
     id: str
     host_system_id: str | None
     category: str | None
     sender: str | None
-    audiences: Audiences
+    audiences: LegacyAudiences
     received: UnixSeconds
     delivered: UnixSeconds
     readat: UnixSeconds | None
     message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
-    def of(cls, notice: Notice, inbox: Inbox, user: str) -> Self:
+    def of(cls, notice: VisibleNotification, inbox: Inbox, user: str) -> Self:
         row, content = notice.row, notice.content
         return cls(
             id=row.id,
             host_system_id=row.host_system_id,
             category=inbox.name_of(row.category),
             sender=content.sender,
-            audiences=Audiences(kind=_kind(content), label=content.label, uids=[user]),
+            audiences=LegacyAudiences(kind=_kind(content), label=content.label, uids=[user]),
             received=row.sent_ms // 1000,
             delivered=(row.delivered_ms or 0) // 1000,
             readat=None if notice.read_ms is None else notice.read_ms // 1000,
@@ -161,14 +161,14 @@ class StackRow(Shape):
         )
 
 
-def _kind(content: Content) -> Literal["users", "everyone", "segment"]:
+def _kind(content: NotificationContent) -> Literal["users", "everyone", "segment"]:
     if content.reach is None:
         return "users"
     return "everyone" if content.reach == EVERYONE else "segment"
 
 
-class StackRows(Shape):
-    model_config = shows({"messages": [_ROW], "counts": _COUNTS})
+class LegacyRowsResponse(ApiModel):
+    model_config = response_example({"messages": [_ROW], "counts": _COUNTS})
 
-    messages: list[StackRow]
-    counts: CountsShown
+    messages: list[LegacyRow]
+    counts: CountsResponse

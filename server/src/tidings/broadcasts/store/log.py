@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from tidings.broadcasts.model import Entry, Kind, LogId, Span
-from tidings.platform.dynamo.client import Client
+from tidings.broadcasts.model import BroadcastEntry, BroadcastEntryKind, BroadcastLogId, BucketRange
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.items.inbox import ENTRY_SORT, OF_LOG
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.patterns import notices as patterns
@@ -16,41 +16,41 @@ _FIRST = KeyTemplate("b#").render()
 _PAGE = 1_000
 
 
-class DynamoLog:
-    def __init__(self, client: Client) -> None:
+class DynamoBroadcastLog:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
-    async def after(self, log: LogId, sequence: int) -> Sequence[Entry]:
+    async def after(self, log: BroadcastLogId, sequence: int) -> Sequence[BroadcastEntry]:
         query = Query(
             condition="PK = :p AND SK > :s",
             values={":p": _partition(log), ":s": ENTRY_SORT.render(sequence=sequence)},
         )
-        found: list[Entry] = []
+        found: list[BroadcastEntry] = []
         try:
             async for page in self._client.pages(patterns.FOLLOW_BROADCASTS, query):
-                found += [_entry_of(item) for item in page.items]
+                found += [_entry_from_item(item) for item in page.items]
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found
 
-    async def since(self, log: LogId, at_ms: int) -> Sequence[Entry]:
+    async def since(self, log: BroadcastLogId, at_ms: int) -> Sequence[BroadcastEntry]:
         query = Query(
             condition="PK = :p AND begins_with(SK, :b)",
             values={":p": _partition(log), ":b": _FIRST},
             limit=_PAGE,
             backward=True,
         )
-        found: list[Entry] = []
+        found: list[BroadcastEntry] = []
         try:
             async for page in self._client.pages(patterns.OPEN_BROADCASTS, query):
-                found += [_entry_of(item) for item in page.items]
+                found += [_entry_from_item(item) for item in page.items]
                 if found and found[-1].at_ms < at_ms:
                     break
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found[::-1]
 
-    async def put(self, log: LogId, entry: Entry) -> Entry | None:
+    async def put(self, log: BroadcastLogId, entry: BroadcastEntry) -> BroadcastEntry | None:
         try:
             await self._client.put(
                 patterns.APPEND_BROADCAST,
@@ -59,23 +59,23 @@ class DynamoLog:
                 repeatable=True,
             )
         except ConditionFailedError as failed:
-            return _entry_of(failed.item or {})
+            return _entry_from_item(failed.item or {})
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return None
 
 
-def _partition(log: LogId) -> str:
+def _partition(log: BroadcastLogId) -> str:
     return OF_LOG.render(tenant=log.tenant, inbox=log.inbox)
 
 
-def _item(log: LogId, entry: Entry) -> dict[str, Value]:
-    item: dict[str, Value] = {
+def _item(log: BroadcastLogId, entry: BroadcastEntry) -> dict[str, ItemValue]:
+    item: dict[str, ItemValue] = {
         "PK": _partition(log),
         "SK": ENTRY_SORT.render(sequence=entry.sequence),
         "kind": entry.kind.value,
         "id": entry.id,
-        "notice": entry.notice,
+        "notice": entry.notification,
         "at": entry.at_ms,
         "category": entry.category or None,
         "segment": entry.segment,
@@ -86,17 +86,17 @@ def _item(log: LogId, entry: Entry) -> dict[str, Value]:
     return {name: value for name, value in item.items() if value is not None}
 
 
-def _entry_of(item: Item) -> Entry:
+def _entry_from_item(item: Item) -> BroadcastEntry:
     span = item.get("hashes")
-    return Entry(
+    return BroadcastEntry(
         sequence=int(item["SK"].partition("#")[2]),
-        kind=Kind(item["kind"]),
+        kind=BroadcastEntryKind(item["kind"]),
         id=item["id"],
-        notice=item["notice"],
+        notification=item["notice"],
         at_ms=int(item["at"]),
         category=int(item.get("category", 0)),
         segment=item.get("segment"),
-        span=None if span is None else Span(int(span[0]), int(span[1])),
+        span=None if span is None else BucketRange(int(span[0]), int(span[1])),
         expires_ms=int(item.get("expires_at_ms", 0)),
         is_tracked=bool(item.get("tracked", False)),
     )

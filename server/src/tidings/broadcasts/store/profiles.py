@@ -8,11 +8,11 @@ import msgspec
 
 from tidings.broadcasts.model import Profile
 from tidings.broadcasts.ports import ProfilePage
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import TenantId, UserId
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, InvalidError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, ValidationError
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Attributes, Item
 from tidings.tables.items.inbox import OF_BUCKET, profile_key
@@ -24,16 +24,16 @@ _HAS_LISTS = "lists = if_not_exists(lists, :no), lists_before = if_not_exists(li
 _IS_THERE = "updated_at = :now, created_at = if_not_exists(created_at, :now)"
 
 
-class DynamoProfiles:
-    def __init__(self, client: Client) -> None:
+class DynamoProfileStore:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
     async def read(self, tenant: TenantId, user: UserId) -> Profile | None:
         try:
             item = await self._client.get(patterns.READ_PROFILE, profile_key(tenant, user))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else _profile_of(item)
+            raise_read_error(error)
+        return None if item is None else _profile_from_item(item)
 
     async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
         """Those of them who have one."""
@@ -41,7 +41,7 @@ class DynamoProfiles:
         try:
             found = await self._client.batch_get(patterns.READ_PROFILES, keys)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return {UserId(item["SK"].partition("#")[2]) for item in found}
 
     async def set(
@@ -60,7 +60,7 @@ class DynamoProfiles:
                 ":a": msgspec.json.encode(attributes),
                 ":since": now_ms if created_ms is None else created_ms,
                 ":no": {},
-                ":now": time_text(now_ms),
+                ":now": format_ms(now_ms),
                 ":one": 1,
             },
         )
@@ -80,8 +80,8 @@ class DynamoProfiles:
         """The maps must be there before something is put into them: who has no profile gets an empty one."""
         try:
             await self._list(tenant, user, name, version)
-        except InvalidError:
-            made = {":no": {}, ":now": time_text(now_ms), ":one": 1}
+        except ValidationError:
+            made = {":no": {}, ":now": format_ms(now_ms), ":one": 1}
             await self._update(tenant, user, f"SET {_HAS_LISTS}, {_IS_THERE} ADD version :one", made)
             await self._list(tenant, user, name, version)
 
@@ -98,10 +98,10 @@ class DynamoProfiles:
             )
         except ConditionFailedError:
             return  # he is in it already
-        except InvalidError:
+        except ValidationError:
             raise
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def bucket(self, tenant: TenantId, bucket: int, below: UserId | None = None) -> ProfilePage:
         query = Query(
@@ -113,8 +113,8 @@ class DynamoProfiles:
         try:
             page = await self._client.query(patterns.WALK_DIRECTORY, query)
         except DynamoError as error:
-            unread(error)
-        profiles = [_profile_of(item) for item in page.items]
+            raise_read_error(error)
+        profiles = [_profile_from_item(item) for item in page.items]
         return ProfilePage(profiles, profiles[-1].user if page.start is not None else None)
 
     async def _update(self, tenant: TenantId, user: UserId, update: str, values: Attributes) -> None:
@@ -123,10 +123,10 @@ class DynamoProfiles:
                 patterns.WRITE_PROFILE, profile_key(tenant, user), update, values=values, repeatable=True
             )
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
 
-def _profile_of(item: Item) -> Profile:
+def _profile_from_item(item: Item) -> Profile:
     newest, before = item.get("lists", {}), item.get("lists_before", {})
     attributes = item.get("attributes")
     return Profile(

@@ -1,6 +1,6 @@
 """Chats and memberships in DynamoDB."""
 
-from tidings.chats.store.rows import DynamoRows
-from tidings.chats.store.shelf import DynamoShelf
+from tidings.chats.store.rows import DynamoChatStore
+from tidings.chats.store.shelf import DynamoChatReader
 
-__all__ = ["DynamoRows", "DynamoShelf"]
+__all__ = ["DynamoChatReader", "DynamoChatStore"]

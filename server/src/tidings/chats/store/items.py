@@ -2,12 +2,12 @@
 
 from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.platform.dynamo.values import Attributes, Item, ItemValue
 from tidings.tables.items.chat import BLOCK_SORT, chat_key, user_key
 
 
 def chat_item(chat: Chat, now: str) -> Attributes:
-    item: dict[str, Value] = {
+    item: dict[str, ItemValue] = {
         "chat_id": chat_key(chat.key),
         "chat_type": chat.type.value,
         "created_by": chat.created_by,
@@ -20,7 +20,7 @@ def chat_item(chat: Chat, now: str) -> Attributes:
     return item if chat.name is None else item | {"name": chat.name}
 
 
-def chat_of(item: Item) -> Chat:
+def chat_from_item(item: Item) -> Chat:
     tenant, _, chat = item["chat_id"].partition("#")
     return Chat(
         key=ChatKey(TenantId(tenant), ChatId(chat)),
@@ -33,11 +33,11 @@ def chat_of(item: Item) -> Chat:
     )
 
 
-def membership_key(chat: ChatKey, user: UserId) -> dict[str, Value]:
+def membership_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:
     return {"chat_id": chat_key(chat), "user_id": user_key(chat.tenant, user)}
 
 
-def chat_id_of(item: Item) -> ChatId:
+def chat_id_from_key(item: Item) -> ChatId:
     return ChatId(item["chat_id"].partition("#")[2])
 
 
@@ -49,7 +49,7 @@ def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
     }
 
 
-def membership_of(item: Item) -> Membership:
+def membership_from_item(item: Item) -> Membership:
     return Membership(
         user=UserId(item["user_id"].partition("#")[2]),
         role=Role(item["role"]),
@@ -60,12 +60,12 @@ def membership_of(item: Item) -> Membership:
     )
 
 
-def intervals_value(intervals: tuple[Interval, ...]) -> Value:
+def intervals_value(intervals: tuple[Interval, ...]) -> ItemValue:
     """A stay that lasts is a list of one."""
     return [[i.joined] if i.removed is None else [i.joined, i.removed] for i in intervals]
 
 
-def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, Value]:
+def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, ItemValue]:
     return {"user_id": user_key(tenant, user), "chat_id": BLOCK_SORT.render(other=other)}
 
 
@@ -73,5 +73,5 @@ BLOCKS = "block#"
 """What every block's sort key begins with."""
 
 
-def blocked_of(item: Item) -> UserId:
+def blocked_from_item(item: Item) -> UserId:
     return UserId(item["chat_id"].removeprefix(BLOCKS))

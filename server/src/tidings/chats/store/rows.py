@@ -5,25 +5,25 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from tidings.chats.model import (
-    SMALL_UP_TO,
+    MAX_SMALL_MEMBERS,
     SOME_MEMBERS,
     Chat,
     Interval,
     Membership,
-    Standing,
-    standing_of,
+    MemberStatus,
+    member_status_of,
 )
 from tidings.chats.store import items
-from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.beside import Beside
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.beside import TransactionPart
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Action, Check, Delete, Put, Update
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, Update
+from tidings.platform.dynamo.values import ItemValue
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import chats as patterns
 
@@ -32,13 +32,13 @@ ABSENT = "attribute_not_exists(chat_id)"
 NO_BLOCK = "attribute_not_exists(user_id)"
 
 
-class DynamoRows:
-    def __init__(self, client: Client, clock: Clock) -> None:
+class DynamoChatStore:
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
 
-    async def standing(self, chat: ChatKey, user: UserId) -> Standing:
-        return standing_of(chat.chat, await self.membership(chat, user))
+    async def member_status(self, chat: ChatKey, user: UserId) -> MemberStatus:
+        return member_status_of(chat.chat, await self.membership(chat, user))
 
     async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         row = await self.membership(chat, user)
@@ -48,23 +48,23 @@ class DynamoRows:
         try:
             item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
         except DynamoError as error:
-            unread(error)
-        return None if item is None else items.chat_of(item)
+            raise_read_error(error)
+        return None if item is None else items.chat_from_item(item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
         try:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else items.membership_of(item)
+            raise_read_error(error)
+        return None if item is None else items.membership_from_item(item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
         keys = [items.membership_key(chat, user) for user in dict.fromkeys(users)]
         try:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
         except DynamoError as error:
-            unread(error)
-        rows = (items.membership_of(item) for item in found)
+            raise_read_error(error)
+        rows = (items.membership_from_item(item) for item in found)
         return {row.user: row for row in rows}
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
@@ -73,9 +73,9 @@ class DynamoRows:
         found: list[Membership] = []
         try:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
-                found += [items.membership_of(item) for item in page.items]
+                found += [items.membership_from_item(item) for item in page.items]
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
@@ -84,7 +84,7 @@ class DynamoRows:
         try:
             found = await self._client.batch_get(patterns.FIND_BLOCKS, keys) if keys else []
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]) for item in found}
 
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
@@ -92,8 +92,8 @@ class DynamoRows:
         try:
             found = await self._client.batch_get(patterns.READ_MANY, keys)
         except DynamoError as error:
-            unread(error)
-        rows = (items.chat_of(item) for item in found)
+            raise_read_error(error)
+        rows = (items.chat_from_item(item) for item in found)
         return {row.key.chat: row for row in rows}
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
@@ -104,36 +104,40 @@ class DynamoRows:
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
-    def creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
-        return Beside(patterns.CREATE, tuple(self._creation(chat, members)))
+    def creation(self, chat: Chat, members: Sequence[Membership]) -> TransactionPart:
+        return TransactionPart(patterns.CREATE, tuple(self._creation(chat, members)))
 
-    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> Beside:
+    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> TransactionPart:
         one, other = (member.user for member in members)
         tenant = chat.key.tenant
         unblocked = [
             Check(table=_STATE, key=items.block_key(tenant, *pair), condition=NO_BLOCK)
             for pair in ((one, other), (other, one))
         ]
-        return Beside(patterns.CREATE_DIRECT, (*self._creation(chat, members), *unblocked))
+        return TransactionPart(patterns.CREATE_DIRECT, (*self._creation(chat, members), *unblocked))
 
-    def admission(self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]) -> Beside:
+    def admission(
+        self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
+    ) -> TransactionPart:
         rows = list(after)
         actions = [self._row(chat.key, seen.get(row.user), row) for row in rows]
         return self._with_count(patterns.ADD_MEMBERS, chat, rows, actions)
 
-    def removal(self, chat: Chat, seen: Membership, after: Membership) -> Beside:
+    def removal(self, chat: Chat, seen: Membership, after: Membership) -> TransactionPart:
         return self._with_count(patterns.REMOVE_MEMBER, chat, [after], [self._row(chat.key, seen, after)])
 
-    def roles(self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int) -> Beside:
+    def roles(
+        self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int
+    ) -> TransactionPart:
         placed = ((seen, replace(after, right_since=sequence)) for seen, after in changes)
-        return Beside(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
+        return TransactionPart(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
 
-    def renaming(self, chat: Chat, name: str) -> Beside:
+    def renaming(self, chat: Chat, name: str) -> TransactionPart:
         rename = Update(
             table=_CHATS,
             key={"chat_id": chat_key(chat.key)},
@@ -141,12 +145,16 @@ class DynamoRows:
             names={"#n": "name"},
             values={":name": name, ":now": self._now()},
         )
-        return Beside(patterns.RENAME, (rename,))
+        return TransactionPart(patterns.RENAME, (rename,))
 
-    def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> Beside:
+    def blocking(
+        self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None
+    ) -> TransactionPart:
         is_blocked = unblocked_at is None
         lifted = "" if is_blocked else ", right_since = :at"
-        values: dict[str, Value] = {":is_blocked": is_blocked} | ({} if is_blocked else {":at": unblocked_at})
+        values: dict[str, ItemValue] = {":is_blocked": is_blocked} | (
+            {} if is_blocked else {":at": unblocked_at}
+        )
         marks = [
             Update(
                 table=_MEMBERS,
@@ -156,15 +164,17 @@ class DynamoRows:
             )
             for who, flag in ((user, "blocks"), (other, "blocked"))
         ]
-        return Beside(patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked)))
+        return TransactionPart(
+            patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked))
+        )
 
-    def _creation(self, chat: Chat, members: Sequence[Membership]) -> Iterable[Action]:
+    def _creation(self, chat: Chat, members: Sequence[Membership]) -> Iterable[TransactAction]:
         some = frozenset(member.user for member in members[:SOME_MEMBERS])
         item = items.chat_item(replace(chat, some_members=some), self._now())
         yield Put(table=_CHATS, item=item, condition=ABSENT)
         yield from (self._row(chat.key, None, member) for member in members)
 
-    def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> Action:
+    def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactAction:
         """Holds only if the row is as it was read: the intervals and the role tell."""
         if seen is None:
             return Put(table=_MEMBERS, item=items.membership_item(chat, after, self._now()), condition=ABSENT)
@@ -184,14 +194,18 @@ class DynamoRows:
         )
 
     def _with_count(
-        self, pattern: AccessPattern, chat: Chat, changed: Sequence[Membership], actions: Sequence[Action]
-    ) -> Beside:
+        self,
+        pattern: AccessPattern,
+        chat: Chat,
+        changed: Sequence[Membership],
+        actions: Sequence[TransactAction],
+    ) -> TransactionPart:
         """The chat's row with the members who came or went: how many there are, since when they are many, and some."""
         came = [row for row in changed if row.is_member]
         count = chat.member_count + len(came) - (len(changed) - len(came))
         update = "SET member_count = :after, updated_at = :now"
-        values: dict[str, Value] = {":after": count, ":seen": chat.member_count, ":now": self._now()}
-        if came and count > SMALL_UP_TO and chat.large_since is None:
+        values: dict[str, ItemValue] = {":after": count, ":seen": chat.member_count, ":now": self._now()}
+        if came and count > MAX_SMALL_MEMBERS and chat.large_since is None:
             update += ", large_since = :since"
             values[":since"] = came[0].intervals[-1].joined + 1
         # a set changes by itself, whoever else changed it since it was read
@@ -206,16 +220,16 @@ class DynamoRows:
             condition="member_count = :seen",
             values=values,
         )
-        return Beside(pattern, (row, *actions))
+        return TransactionPart(pattern, (row, *actions))
 
-    def _block_row(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> Action:
+    def _block_row(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> TransactAction:
         key = items.block_key(chat.tenant, user, other)
         if is_blocked:
             return Put(table=_STATE, item=key | {"created_at": self._now()})
         return Delete(table=_STATE, key=key)
 
     def _now(self) -> str:
-        return time_text(self._clock.now_ms())
+        return format_ms(self._clock.now_ms())
 
 
 def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:

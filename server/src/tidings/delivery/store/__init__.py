@@ -1,10 +1,17 @@
 """Chat-list rows, heads of large chats, watermarks and the pending queue in DynamoDB; who is away, to Kafka."""
 
-from tidings.delivery.store.lists import DynamoLists
-from tidings.delivery.store.pending import DynamoPending
-from tidings.delivery.store.settling import Settling
-from tidings.delivery.store.truth import DynamoTruth
-from tidings.delivery.store.unreached import KafkaUnreached
-from tidings.delivery.store.watermarks import DynamoWatermarks
+from tidings.delivery.store.lists import DynamoChatRowReader
+from tidings.delivery.store.pending import DynamoOfflineQueue
+from tidings.delivery.store.settling import EpochReconciler
+from tidings.delivery.store.truth import DynamoChatRowWriter
+from tidings.delivery.store.unreached import KafkaOfflineEvents
+from tidings.delivery.store.watermarks import DynamoWatermarkStore
 
-__all__ = ["DynamoLists", "DynamoPending", "DynamoTruth", "DynamoWatermarks", "KafkaUnreached", "Settling"]
+__all__ = [
+    "DynamoChatRowReader",
+    "DynamoChatRowWriter",
+    "DynamoOfflineQueue",
+    "DynamoWatermarkStore",
+    "EpochReconciler",
+    "KafkaOfflineEvents",
+]

@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from tidings.delivery.model import Joined, Mark, News, Row, Shown
+from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.items.chat import chat_key, user_key
 
 
-def row_key(chat: ChatKey, user: UserId) -> dict[str, Value]:
+def row_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:
     return {"user_id": user_key(chat.tenant, user), "chat_id": chat_key(chat)}
 
 
@@ -23,11 +23,11 @@ OF_A_ROW = HeadNames("last_sequence", "last_ordinal")
 OF_A_CHAT = HeadNames("sequence_counter", "ordinal")
 
 
-def row_of(item: Item) -> Row:
+def row_from_item(item: Item) -> ChatRow:
     muted = item.get("muted_until")
-    return Row(
+    return ChatRow(
         chat=ChatId(item["chat_id"].partition("#")[2]),
-        known=news_in(item, OF_A_ROW),
+        known=update_from_item(item, OF_A_ROW),
         delivered=_mark(item, "last_acked_sequence", "last_acked_ordinal"),
         read=_mark(item, "last_read_sequence", "read_ordinal"),
         read_at_ms=int(item["read_at"]) if "read_at" in item else None,
@@ -37,17 +37,17 @@ def row_of(item: Item) -> Row:
     )
 
 
-def news_in(item: Item, names: HeadNames) -> News:
+def update_from_item(item: Item, names: HeadNames) -> RowUpdate:
     joined, removed, other = (
         _mark(item, "joined_sequence", "joined_ordinal"),
         item.get("removed_sequence"),
         item.get("other"),
     )
-    return News(
+    return RowUpdate(
         head=_mark(item, *names),
-        shown=_shown(item),
+        shown=_last_message_ref(item),
         own=_mark(item, "own_sequence", "own_ordinal"),
-        joined=None if joined is None else Joined(*joined, int(item["joined_at"])),
+        joined=None if joined is None else JoinPosition(*joined, int(item["joined_at"])),
         removed=None if removed is None else int(removed),
         is_large=item.get("large", False),
         other=None if other is None else UserId(other),
@@ -55,16 +55,16 @@ def news_in(item: Item, names: HeadNames) -> News:
     )
 
 
-def _mark(item: Item, sequence: str, ordinal: str) -> Mark | None:
+def _mark(item: Item, sequence: str, ordinal: str) -> LogPosition | None:
     found = item.get(sequence)
-    return None if found is None else Mark(int(found), int(item[ordinal]))
+    return None if found is None else LogPosition(int(found), int(item[ordinal]))
 
 
-def _shown(item: Item) -> Shown | None:
+def _last_message_ref(item: Item) -> LastMessageRef | None:
     sequence, expires_at = item.get("preview_sequence"), item.get("preview_expires_at")
     if sequence is None:
         return None
-    return Shown(
+    return LastMessageRef(
         sequence=int(sequence),
         version=int(item["preview_version"]),
         at_ms=int(item["last_at"]),

@@ -7,49 +7,56 @@ from typing import Final
 
 from msgspec import Struct
 
-from tidings.delivery.model import Joined, Mark, News, Row, Shown
+from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
 from tidings.kernel.ids import ChatId, UserId
-from tidings.platform.dynamo.shapes import Binary, Shape, Text, Truth, Whole, shape
+from tidings.platform.dynamo.shapes import (
+    BinaryValue,
+    BoolValue,
+    IntegerAttribute,
+    ItemType,
+    StringValue,
+    item_type,
+)
 
 
 class RowItem(Struct, gc=False):
-    chat_id: Text
-    last_sequence: Whole | None = None
-    last_ordinal: Whole | None = None
-    last_at: Whole | None = None
-    last_sender: Text | None = None
-    last_preview: Binary | None = None
-    preview_sequence: Whole | None = None
-    preview_version: Whole | None = None
-    preview_expires_at: Whole | None = None
-    own_sequence: Whole | None = None
-    own_ordinal: Whole | None = None
-    joined_sequence: Whole | None = None
-    joined_ordinal: Whole | None = None
-    joined_at: Whole | None = None
-    removed_sequence: Whole | None = None
-    large: Truth | None = None
-    other: Text | None = None
-    epoch: Whole | None = None
-    last_acked_sequence: Whole | None = None
-    last_acked_ordinal: Whole | None = None
-    last_read_sequence: Whole | None = None
-    read_ordinal: Whole | None = None
-    read_at: Whole | None = None
-    muted_until: Whole | None = None
-    pinned: Truth | None = None
-    archived: Truth | None = None
+    chat_id: StringValue
+    last_sequence: IntegerAttribute | None = None
+    last_ordinal: IntegerAttribute | None = None
+    last_at: IntegerAttribute | None = None
+    last_sender: StringValue | None = None
+    last_preview: BinaryValue | None = None
+    preview_sequence: IntegerAttribute | None = None
+    preview_version: IntegerAttribute | None = None
+    preview_expires_at: IntegerAttribute | None = None
+    own_sequence: IntegerAttribute | None = None
+    own_ordinal: IntegerAttribute | None = None
+    joined_sequence: IntegerAttribute | None = None
+    joined_ordinal: IntegerAttribute | None = None
+    joined_at: IntegerAttribute | None = None
+    removed_sequence: IntegerAttribute | None = None
+    large: BoolValue | None = None
+    other: StringValue | None = None
+    epoch: IntegerAttribute | None = None
+    last_acked_sequence: IntegerAttribute | None = None
+    last_acked_ordinal: IntegerAttribute | None = None
+    last_read_sequence: IntegerAttribute | None = None
+    read_ordinal: IntegerAttribute | None = None
+    read_at: IntegerAttribute | None = None
+    muted_until: IntegerAttribute | None = None
+    pinned: BoolValue | None = None
+    archived: BoolValue | None = None
 
 
-ROW_ITEM: Final[Shape[RowItem]] = shape(RowItem)
+ROW_ITEM: Final[ItemType[RowItem]] = item_type(RowItem)
 
 
-def row_in(item: RowItem) -> Row:
-    return Row(
+def row_from_bytes(item: RowItem) -> ChatRow:
+    return ChatRow(
         chat=ChatId(item.chat_id.S.partition("#")[2]),
-        known=News(
+        known=RowUpdate(
             head=_mark(item.last_sequence, item.last_ordinal),
-            shown=_shown(item),
+            shown=_last_message_ref_from(item),
             own=_mark(item.own_sequence, item.own_ordinal),
             joined=_joined(item),
             removed=_number(item.removed_sequence),
@@ -66,10 +73,10 @@ def row_in(item: RowItem) -> Row:
     )
 
 
-def _shown(item: RowItem) -> Shown | None:
+def _last_message_ref_from(item: RowItem) -> LastMessageRef | None:
     if item.preview_sequence is None:
         return None
-    return Shown(
+    return LastMessageRef(
         sequence=item.preview_sequence.N,
         version=_there(item.preview_version).N,
         at_ms=_there(item.last_at).N,
@@ -79,21 +86,21 @@ def _shown(item: RowItem) -> Shown | None:
     )
 
 
-def _joined(item: RowItem) -> Joined | None:
+def _joined(item: RowItem) -> JoinPosition | None:
     if item.joined_sequence is None:
         return None
-    return Joined(item.joined_sequence.N, _there(item.joined_ordinal).N, _there(item.joined_at).N)
+    return JoinPosition(item.joined_sequence.N, _there(item.joined_ordinal).N, _there(item.joined_at).N)
 
 
-def _mark(sequence: Whole | None, ordinal: Whole | None) -> Mark | None:
-    return None if sequence is None else Mark(sequence.N, _there(ordinal).N)
+def _mark(sequence: IntegerAttribute | None, ordinal: IntegerAttribute | None) -> LogPosition | None:
+    return None if sequence is None else LogPosition(sequence.N, _there(ordinal).N)
 
 
-def _number(found: Whole | None) -> int | None:
+def _number(found: IntegerAttribute | None) -> int | None:
     return None if found is None else found.N
 
 
-def _is_set(found: Truth | None) -> bool:
+def _is_set(found: BoolValue | None) -> bool:
     return found is not None and found.BOOL
 
 

@@ -6,48 +6,48 @@ A row's time is the message's own, so that every try of putting it, and its with
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import batched
 
-from tidings.delivery.model import Drained, Kept, PendingKey, Waiting
-from tidings.delivery.side_by_side import few_at_once
-from tidings.kernel.clock import Clock, time_ms, time_text
+from tidings.delivery.model import OfflineQueueBatch, OfflineQueueKey, OfflineQueueMessage, OfflineQueuePage
+from tidings.delivery.side_by_side import gather_limited
+from tidings.kernel.clock import Clock, format_ms, parse_ms
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId, message_id
-from tidings.messages.model import Entry, Kind
+from tidings.messages.model import Entry, EntryKind
 from tidings.platform.dynamo.batch import MAX_WRITES
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.platform.dynamo.values import Attributes, Item, ItemValue
 from tidings.tables.items.chat import PENDING_SORT, chat_key, user_key
 from tidings.tables.patterns import delivery as patterns
 
-KEPT_S = 30 * 24 * 3600
+RETENTION_S = 30 * 24 * 3600
 
 
-class DynamoPending:
-    def __init__(self, client: Client, clock: Clock) -> None:
+class DynamoOfflineQueue:
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
 
-    async def put(self, kept: Sequence[Kept]) -> None:
-        items = _items(kept, self._clock.now_ms() // 1000 + KEPT_S)
-        await few_at_once(map(self._put, batched(items, MAX_WRITES)))
+    async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
+        items = _items(queued, self._clock.now_ms() // 1000 + RETENTION_S)
+        await gather_limited(map(self._put, batched(items, MAX_WRITES)))
 
     async def _put(self, items: Sequence[Attributes]) -> None:
         try:
             await self._client.batch_write(patterns.PUT_PENDING, puts=items, repeatable=True)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         keys = [_key(chat, user, message) for user in users]
         try:
             await self._client.batch_write(patterns.WITHDRAW_PENDING, deletes=keys, repeatable=True)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def drain(
-        self, tenant: TenantId, user: UserId, after: PendingKey | None = None, limit: int = 200
-    ) -> Drained:
+        self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
+    ) -> OfflineQueuePage:
         owner = user_key(tenant, user)
         query = Query(
             condition="user_id = :u",
@@ -58,12 +58,14 @@ class DynamoPending:
         try:
             page = await self._client.query(patterns.DRAIN_PENDING, query)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
         found = (_waiting(item) for item in page.items if int(item["ttl"]) > now_s)
-        return Drained(tuple(found), None if page.start is None else PendingKey(page.start["message_key"]))
+        return OfflineQueuePage(
+            tuple(found), None if page.start is None else OfflineQueueKey(page.start["message_key"])
+        )
 
-    async def kept_for(
+    async def queued_for(
         self, chat: ChatKey, users: Sequence[UserId], message: Entry
     ) -> Mapping[UserId, int | None]:
         """In whose queues it stands, and since when; None for what expires, whose row tells only of its end."""
@@ -71,43 +73,43 @@ class DynamoPending:
         try:
             found = await self._client.batch_get(patterns.FIND_PENDING, keys)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
         return {_owner(item): _put_ms(item) for item in found if int(item["ttl"]) > now_s}
 
-    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[PendingKey]) -> None:
+    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         owner = user_key(tenant, user)
         gone = [{"user_id": owner, "message_key": key} for key in keys]
         try:
             await self._client.batch_write(patterns.DELETE_PENDING, deletes=gone, repeatable=True)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
 
-def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, Value]:
-    return {"user_id": user_key(chat.tenant, user), "message_key": _place(chat, message)}
+def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, ItemValue]:
+    return {"user_id": user_key(chat.tenant, user), "message_key": _queue_key(chat, message)}
 
 
-def _place(chat: ChatKey, message: Entry) -> str:
+def _queue_key(chat: ChatKey, message: Entry) -> str:
     name = message_id(chat.chat, message.sequence)
     return PENDING_SORT.render(at_ms=message.created_at_ms, message=name)
 
 
-def _items(kept: Sequence[Kept], until_s: int) -> Iterator[Attributes]:
+def _items(queued: Sequence[OfflineQueueBatch], until_s: int) -> Iterator[Attributes]:
     """Rows of one message differ in their user alone, and a group that is away has many."""
-    said: dict[tuple[ChatKey, int], dict[str, Value]] = {}
-    for chat, user, messages in kept:
+    said: dict[tuple[ChatKey, int], dict[str, ItemValue]] = {}
+    for chat, user, messages in queued:
         for message in messages:
             place = chat, message.sequence
             if place not in said:
-                said[place] = _said(chat, message, until_s)
+                said[place] = _text_of_item(chat, message, until_s)
             yield said[place] | {"user_id": user_key(chat.tenant, user)}
 
 
-def _said(chat: ChatKey, message: Entry, until_s: int) -> dict[str, Value]:
+def _text_of_item(chat: ChatKey, message: Entry, until_s: int) -> dict[str, ItemValue]:
     """But its user. What expires is not copied: the row says until when there is something to see, and goes then."""
-    item: dict[str, Value] = {
-        "message_key": _place(chat, message),
+    item: dict[str, ItemValue] = {
+        "message_key": _queue_key(chat, message),
         "chat_id": chat_key(chat),
         "sequence": message.sequence,
         "ordinal": message.ordinal,
@@ -115,7 +117,7 @@ def _said(chat: ChatKey, message: Entry, until_s: int) -> dict[str, Value]:
         "sender_id": message.sender,
         "client_message_id": message.client_key,
         "fingerprint": message.fingerprint,
-        "created_at": time_text(message.created_at_ms),
+        "created_at": format_ms(message.created_at_ms),
         "ttl": until_s,
     }
     if message.epoch:
@@ -139,23 +141,25 @@ def _owner(item: Item) -> UserId:
 
 
 def _put_ms(item: Item) -> int | None:
-    return None if "expires_at" in item else (int(item["ttl"]) - KEPT_S) * 1000
+    return None if "expires_at" in item else (int(item["ttl"]) - RETENTION_S) * 1000
 
 
-def _waiting(item: Item) -> Waiting:
+def _waiting(item: Item) -> OfflineQueueMessage:
     tenant, _, chat = item["chat_id"].partition("#")
     until = item.get("visible_until")
     entry = Entry(
         sequence=int(item["sequence"]),
         ordinal=int(item["ordinal"]),
-        kind=Kind(item["kind"]),
+        kind=EntryKind(item["kind"]),
         sender=UserId(item["sender_id"]),
         client_key=ClientKey(item["client_message_id"]),
         fingerprint=item["fingerprint"],
-        created_at_ms=time_ms(item["created_at"]),
+        created_at_ms=parse_ms(item["created_at"]),
         epoch=int(item.get("epoch", 0)),
         content=item.get("content"),
         content_type=item.get("content_type"),
         visible_until_ms=None if until is None else int(until),
     )
-    return Waiting(PendingKey(item["message_key"]), ChatKey(TenantId(tenant), ChatId(chat)), entry)
+    return OfflineQueueMessage(
+        OfflineQueueKey(item["message_key"]), ChatKey(TenantId(tenant), ChatId(chat)), entry
+    )

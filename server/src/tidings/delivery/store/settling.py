@@ -12,17 +12,17 @@ from msgspec.structs import replace
 
 from tidings.chats.model import Membership
 from tidings.delivery import rules
-from tidings.delivery.model import Joined, Mark, News, Row
-from tidings.delivery.side_by_side import few_at_once
+from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
+from tidings.delivery.side_by_side import gather_limited
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
 from tidings.kernel.epoch import Epoch
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unwritten
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.outcomes import raise_write_error
+from tidings.platform.dynamo.values import ItemValue
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import delivery as patterns
 
@@ -40,19 +40,19 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Log(Protocol):
+class LogHeadReader(Protocol):
     """Strong reads."""
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
 
 
-class Chats(Protocol):
+class EpochMembershipReader(Protocol):
     """Strong reads."""
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
 
 
-class Settling:
+class EpochReconciler:
     """Every store that reads or raises rows has one, so that nobody sees a sequence of another epoch.
 
     An installation that was never restored is of epoch 0, and its rows carry none: nothing is compared. With
@@ -60,7 +60,13 @@ class Settling:
     """
 
     def __init__(
-        self, client: Client, log: Log, chats: Chats, epoch: Epoch, *, is_read_only: bool = False
+        self,
+        client: DynamoClient,
+        log: LogHeadReader,
+        chats: EpochMembershipReader,
+        epoch: Epoch,
+        *,
+        is_read_only: bool = False,
     ) -> None:
         self._client = client
         self._log = log
@@ -68,65 +74,65 @@ class Settling:
         self._is_read_only = is_read_only
         self.epoch = epoch
 
-    def is_settled(self, known: News) -> bool:
+    def is_reconciled(self, known: RowUpdate) -> bool:
         return known.epoch == (self.epoch() or known.epoch)
 
-    async def rows_of(self, chat: ChatKey, rows: Mapping[UserId, Row]) -> Mapping[UserId, Row]:
+    async def rows_of(self, chat: ChatKey, rows: Mapping[UserId, ChatRow]) -> Mapping[UserId, ChatRow]:
         """Settle the rows of several users in one chat."""
-        if all(self.is_settled(row.known) for row in rows.values()):
+        if all(self.is_reconciled(row.known) for row in rows.values()):
             return rows
-        settled = await few_at_once(self.row(chat, user, row) for user, row in rows.items())
+        settled = await gather_limited(self.row(chat, user, row) for user, row in rows.items())
         return dict(zip(rows, settled, strict=True))
 
-    async def rows_in(self, tenant: TenantId, user: UserId, rows: Sequence[Row]) -> Sequence[Row]:
+    async def rows_in(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> Sequence[ChatRow]:
         """Settle the rows of one user in several chats."""
-        if all(self.is_settled(row.known) for row in rows):
+        if all(self.is_reconciled(row.known) for row in rows):
             return rows
-        return await few_at_once(self.row(ChatKey(tenant, row.chat), user, row) for row in rows)
+        return await gather_limited(self.row(ChatKey(tenant, row.chat), user, row) for row in rows)
 
-    async def row(self, chat: ChatKey, user: UserId, row: Row) -> Row:
+    async def row(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
         """Return the row as the log allows, and write it back unless somebody else has changed it meanwhile."""
-        if self.is_settled(row.known):
+        if self.is_reconciled(row.known):
             return row
         epoch = self.epoch()
-        last = await self._last_before(chat, epoch, rules.furthest(row))
+        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         settled = row if last is None else await self._cut(chat, user, row, last)
         settled = replace(settled, known=replace(settled.known, epoch=epoch))
         await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, settled, OF_A_ROW)
         return settled
 
-    async def head(self, chat: ChatKey, head: News) -> News:
+    async def head(self, chat: ChatKey, head: RowUpdate) -> RowUpdate:
         """As `row`, for the head of a large chat."""
-        if self.is_settled(head):
+        if self.is_reconciled(head):
             return head
-        epoch, row = self.epoch(), Row(chat=chat.chat, known=head)
-        last = await self._last_before(chat, epoch, rules.furthest(row))
-        settled = row if last is None else rules.cut(row, last)
+        epoch, row = self.epoch(), ChatRow(chat=chat.chat, known=head)
+        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
+        settled = row if last is None else rules.truncate_row(row, last)
         settled = replace(settled, known=replace(settled.known, epoch=epoch))
         await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, settled, OF_A_CHAT)
         return settled.known
 
-    async def _cut(self, chat: ChatKey, user: UserId, row: Row, last: Mark) -> Row:
+    async def _cut(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
         """Cut a row to its log. If that takes a join or a leave away, the membership tells which stay was before it.
 
         A row holds its user's latest join and leave only. Where the user is out, nothing in it may lie above the leave.
         """
-        settled = rules.cut(row, last)
-        if not rules.has_lost_a_stay(row.known, settled.known):
+        settled = rules.truncate_row(row, last)
+        if not rules.has_lost_interval(row.known, settled.known):
             return settled
         found = await self._chats.membership(chat, user)
         stays = [each for each in found.intervals if each.joined < last.sequence] if found else []
         entry = await self._log.one(chat, stays[-1].joined + 1) if stays else None
         if entry is None:
-            return rules.cut(row, Mark(0, 0))
+            return rules.truncate_row(row, LogPosition(0, 0))
         ends = [each.removed for each in stays if each.removed is not None and each.removed <= last.sequence]
         if stays[-1].removed in ends and (leave := await self._log.one(chat, ends[-1])):
-            settled = rules.cut(row, Mark(leave.sequence, leave.ordinal))
-        joined = Joined(entry.sequence, entry.ordinal, entry.created_at_ms)
+            settled = rules.truncate_row(row, LogPosition(leave.sequence, leave.ordinal))
+        joined = JoinPosition(entry.sequence, entry.ordinal, entry.created_at_ms)
         removed = ends[-1] if ends else None
         return replace(settled, known=replace(settled.known, joined=joined, removed=removed))
 
-    async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> Mark | None:
+    async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> LogPosition | None:
         """Find the last entry that was written before this epoch. None: the row's furthest sequence is not above it.
 
         Of a chat in which nothing was lost this is one read. Otherwise it halves what lies below: entries of this epoch
@@ -134,14 +140,14 @@ class Settling:
         """
         if not furthest or await self._was_before(chat, epoch, furthest) is not None:
             return None
-        low, high, last = 0, furthest, Mark(0, 0)
+        low, high, last = 0, furthest, LogPosition(0, 0)
         while high - low > 1:
             middle = (low + high) // 2
             entry = await self._was_before(chat, epoch, middle)
             if entry is None:
                 high = middle
             else:
-                low, last = middle, Mark(entry.sequence, entry.ordinal)
+                low, last = middle, LogPosition(entry.sequence, entry.ordinal)
         return last
 
     async def _was_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
@@ -149,13 +155,13 @@ class Settling:
         return entry if entry is not None and entry.epoch != epoch else None
 
     async def _write(
-        self, pattern: AccessPattern, key: dict[str, Value], was: Row, now: Row, names: HeadNames
+        self, pattern: AccessPattern, key: dict[str, ItemValue], was: ChatRow, now: ChatRow, names: HeadNames
     ) -> None:
         if self._is_read_only:
             return
-        sets: dict[str, Value] = {"epoch": now.known.epoch}
+        sets: dict[str, ItemValue] = {"epoch": now.known.epoch}
         removes: list[str] = []
-        old: dict[str, Value | None] = {
+        old: dict[str, ItemValue | None] = {
             "epoch": was.known.epoch or None,
             names.sequence: was.known.head.sequence if was.known.head else None,
         }
@@ -181,15 +187,15 @@ class Settling:
         except ConditionFailedError:
             return  # A worker or another reader was quicker; whoever looks next settles what is left.
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
     async def _update(
         self,
         pattern: AccessPattern,
-        key: dict[str, Value],
-        sets: dict[str, Value],
+        key: dict[str, ItemValue],
+        sets: dict[str, ItemValue],
         removes: list[str],
-        old: dict[str, Value | None],
+        old: dict[str, ItemValue | None],
     ) -> None:
         update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
         if removes:

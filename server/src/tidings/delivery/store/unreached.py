@@ -4,10 +4,10 @@ import logging
 
 import msgspec
 
-from tidings.delivery.model import UnreachedMessage
+from tidings.delivery.model import OfflineMessage
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.kafka.errors import PublishError
-from tidings.platform.kafka.publisher import Publisher
+from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.tables.items.chat import user_key
 from tidings.topics.declaration import UNREACHED
 
@@ -15,11 +15,11 @@ _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
-class KafkaUnreached:
-    def __init__(self, publisher: Publisher) -> None:
+class KafkaOfflineEvents:
+    def __init__(self, publisher: KafkaPublisher) -> None:
         self._publisher = publisher
 
-    async def publish(self, event: UnreachedMessage) -> None:
+    async def publish(self, event: OfflineMessage) -> None:
         key = user_key(event.tenant, event.recipient).encode()
         try:
             await self._publisher.send(UNREACHED.name, key, _encode(event))

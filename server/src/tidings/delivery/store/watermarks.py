@@ -3,61 +3,63 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tidings.delivery.model import Flags, Mark, Raised, Row
-from tidings.delivery.store.items import row_key, row_of
-from tidings.delivery.store.settling import Settling
+from tidings.delivery.model import ChatFlags, ChatRow, LogPosition, WatermarkUpdate
+from tidings.delivery.store.items import row_from_item, row_key
+from tidings.delivery.store.settling import EpochReconciler
 from tidings.delivery.store.writing import OF_THIS_EPOCH
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.results import Written
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
+from tidings.platform.dynamo.results import WriteResult
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.patterns import delivery as patterns
 
 _TRIES_TO_SETTLE: Final = 5
 
 
-class DynamoWatermarks:
+class DynamoWatermarkStore:
     """Rows of another epoch are settled before they are raised, and before anybody sees them."""
 
-    def __init__(self, client: Client, clock: Clock, settling: Settling) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, settling: EpochReconciler) -> None:
         self._client = client
         self._clock = clock
         self._settling = settling
 
-    async def raise_read(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
+    async def raise_read(self, chat: ChatKey, user: UserId, position: LogPosition) -> WatermarkUpdate:
         names = ("last_read_sequence", "read_ordinal")
         return await self._raise(
-            patterns.RAISE_READ, chat, user, dict(zip(names, mark, strict=True)), also="read_at"
+            patterns.RAISE_READ, chat, user, dict(zip(names, position, strict=True)), also="read_at"
         )
 
-    async def raise_delivered(self, chat: ChatKey, user: UserId, mark: Mark) -> Raised:
+    async def raise_delivered(self, chat: ChatKey, user: UserId, position: LogPosition) -> WatermarkUpdate:
         names = ("last_acked_sequence", "last_acked_ordinal")
-        return await self._raise(patterns.RAISE_DELIVERED, chat, user, dict(zip(names, mark, strict=True)))
+        return await self._raise(
+            patterns.RAISE_DELIVERED, chat, user, dict(zip(names, position, strict=True))
+        )
 
-    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
         return await self._rows(patterns.READ_WATERMARKS, chat, users)
 
-    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Row]:
+    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
         return await self._rows(patterns.READ_RECEIPTS, chat, users)
 
     async def rows_and_times(
         self, chat: ChatKey, users: Sequence[UserId]
-    ) -> Mapping[UserId, tuple[Row, int | None]]:
+    ) -> Mapping[UserId, tuple[ChatRow, int | None]]:
         """As `rows_of`, each with the time at which a watermark of it last moved."""
         found = await self._items(patterns.READ_WATERMARKS, chat, users)
-        rows = await self._settling.rows_of(chat, {user: row_of(item) for user, item in found.items()})
+        rows = await self._settling.rows_of(chat, {user: row_from_item(item) for user, item in found.items()})
         return {user: (rows[user], _moved_ms(item)) for user, item in found.items()}
 
     async def _rows(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
-    ) -> Mapping[UserId, Row]:
+    ) -> Mapping[UserId, ChatRow]:
         found = await self._items(pattern, chat, users)
-        return await self._settling.rows_of(chat, {user: row_of(item) for user, item in found.items()})
+        return await self._settling.rows_of(chat, {user: row_from_item(item) for user, item in found.items()})
 
     async def _items(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
@@ -66,10 +68,10 @@ class DynamoWatermarks:
         try:
             found = await self._client.batch_get(pattern, keys) if keys else []
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
-    async def set_flags(self, chat: ChatKey, user: UserId, flags: Flags) -> Row:
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
         update, values = _flags(flags)
         try:
             done = await self._client.update(
@@ -81,8 +83,8 @@ class DynamoWatermarks:
                 repeatable=True,
             )
         except DynamoError as error:
-            unwritten(error)
-        return await self._settling.row(chat, user, row_of(done.attributes or {}))
+            raise_write_error(error)
+        return await self._settling.row(chat, user, row_from_item(done.attributes or {}))
 
     async def _raise(
         self,
@@ -92,22 +94,22 @@ class DynamoWatermarks:
         mark: Mapping[str, int],
         *,
         also: str | None = None,
-    ) -> Raised:
+    ) -> WatermarkUpdate:
         """A row that has it, or is further, answers as well as one that was raised."""
         maybe_applied = False
         for _ in range(_TRIES_TO_SETTLE):
             try:
                 done = await self._write(pattern, chat, user, mark, also)
-                return Raised(row_of(done.attributes or {}), has_risen=True)
+                return WatermarkUpdate(row_from_item(done.attributes or {}), has_risen=True)
             except ConditionFailedError as failed:
                 # the first try of it may have been applied and not answered: told twice is as good as once
                 maybe_applied |= failed.maybe_applied
-                row = row_of(failed.item or {})
-                if self._settling.is_settled(row.known):
-                    return Raised(row, has_risen=maybe_applied)
+                row = row_from_item(failed.item or {})
+                if self._settling.is_reconciled(row.known):
+                    return WatermarkUpdate(row, has_risen=maybe_applied)
                 await self._settling.row(chat, user, row)
             except DynamoError as error:
-                unwritten(error)
+                raise_write_error(error)
         raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
 
     async def _write(
@@ -117,7 +119,7 @@ class DynamoWatermarks:
         user: UserId,
         mark: Mapping[str, int],
         also: str | None,
-    ) -> Written:
+    ) -> WriteResult:
         sequence, ordinal = mark
         sets = [
             f"{sequence} = :n",
@@ -149,8 +151,8 @@ def _moved_ms(item: Item) -> int | None:
     return None if at is None else int(at)
 
 
-def _flags(flags: Flags) -> tuple[str, dict[str, Value]]:
-    sets: dict[str, Value] = {}
+def _flags(flags: ChatFlags) -> tuple[str, dict[str, ItemValue]]:
+    sets: dict[str, ItemValue] = {}
     if flags.is_pinned is not None:
         sets["pinned"] = flags.is_pinned
     if flags.is_archived is not None:

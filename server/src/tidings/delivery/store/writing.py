@@ -6,9 +6,9 @@ How an update is spelled depends only on which attributes it has, and there are 
 from functools import lru_cache
 from typing import NamedTuple
 
-from tidings.delivery.model import News, Shown
+from tidings.delivery.model import LastMessageRef, RowUpdate
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import ItemValue
 
 _HEADS = frozenset({OF_A_ROW.sequence, OF_A_CHAT.sequence})
 _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
@@ -23,7 +23,7 @@ _SHOWS_MORE = (
 )
 
 
-class Spelled(NamedTuple):
+class UpdateExpression(NamedTuple):
     """An UpdateItem's expressions. Every name is given by `#`: some are words that DynamoDB keeps for itself."""
 
     update: str
@@ -31,51 +31,51 @@ class Spelled(NamedTuple):
     names: dict[str, str]
 
 
-class Writing(NamedTuple):
-    spelled: Spelled
-    values: dict[str, Value]
+class RowWrite(NamedTuple):
+    expression: UpdateExpression
+    values: dict[str, ItemValue]
 
 
-def all_at_once(news: News, names: HeadNames) -> Writing:
+def update_all(update: RowUpdate, names: HeadNames) -> RowWrite:
     """Everything, if the head is news and so is what is shown: then all the rest is (see `rules.py`)."""
-    return _writing(news, names, is_each_checked=False)
+    return _writing(update, names, is_each_checked=False)
 
 
-def part_by_part(news: News, names: HeadNames) -> Writing:
+def update_parts(update: RowUpdate, names: HeadNames) -> RowWrite:
     """Everything, if each part is news."""
-    return _writing(news, names, is_each_checked=True)
+    return _writing(update, names, is_each_checked=True)
 
 
-def _writing(news: News, names: HeadNames, *, is_each_checked: bool) -> Writing:
-    sets = _attributes(news, names)
-    removes = () if news.shown is None else _absent(news.shown)
+def _writing(update: RowUpdate, names: HeadNames, *, is_each_checked: bool) -> RowWrite:
+    sets = _attributes(update, names)
+    removes = () if update.shown is None else _absent(update.shown)
     values = {f":{name}": value for name, value in sets.items()}
-    return Writing(_spelled(tuple(sets), removes, is_each_checked=is_each_checked), values)
+    return RowWrite(_update_expression(tuple(sets), removes, is_each_checked=is_each_checked), values)
 
 
-def _attributes(news: News, names: HeadNames) -> dict[str, Value]:
-    sets: dict[str, Value] = {}
-    if news.head is not None:
-        sets[names.sequence], sets[names.ordinal] = news.head
-    if news.shown is not None:
-        sets |= _shown(news.shown)
-    if news.own is not None:
-        sets["own_sequence"], sets["own_ordinal"] = news.own
-    if news.joined is not None:
-        sets["joined_sequence"], sets["joined_ordinal"], sets["joined_at"] = news.joined
-    if news.removed is not None:
-        sets["removed_sequence"] = news.removed
-    if news.is_large:
+def _attributes(update: RowUpdate, names: HeadNames) -> dict[str, ItemValue]:
+    sets: dict[str, ItemValue] = {}
+    if update.head is not None:
+        sets[names.sequence], sets[names.ordinal] = update.head
+    if update.shown is not None:
+        sets |= _preview_values(update.shown)
+    if update.own is not None:
+        sets["own_sequence"], sets["own_ordinal"] = update.own
+    if update.joined is not None:
+        sets["joined_sequence"], sets["joined_ordinal"], sets["joined_at"] = update.joined
+    if update.removed is not None:
+        sets["removed_sequence"] = update.removed
+    if update.is_large:
         sets["large"] = True
-    if news.other is not None:
-        sets["other"] = news.other
-    if news.epoch:
-        sets["epoch"] = news.epoch
+    if update.other is not None:
+        sets["other"] = update.other
+    if update.epoch:
+        sets["epoch"] = update.epoch
     return sets
 
 
-def _shown(shown: Shown) -> dict[str, Value]:
-    sets: dict[str, Value] = {
+def _preview_values(shown: LastMessageRef) -> dict[str, ItemValue]:
+    sets: dict[str, ItemValue] = {
         "preview_sequence": shown.sequence,
         "preview_version": shown.version,
         "last_at": shown.at_ms,
@@ -88,14 +88,16 @@ def _shown(shown: Shown) -> dict[str, Value]:
     return sets
 
 
-def _absent(shown: Shown) -> tuple[str, ...]:
+def _absent(shown: LastMessageRef) -> tuple[str, ...]:
     """What an earlier message may have left there."""
     held = (("last_preview", shown.preview), ("preview_expires_at", shown.expires_at_s))
     return tuple(name for name, value in held if value is None)
 
 
 @lru_cache(maxsize=512)
-def _spelled(sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked: bool) -> Spelled:
+def _update_expression(
+    sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked: bool
+) -> UpdateExpression:
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
     if removes:
         update += " REMOVE " + ", ".join(f"#{name}" for name in removes)
@@ -103,7 +105,9 @@ def _spelled(sets: tuple[str, ...], removes: tuple[str, ...], *, is_each_checked
     conditions = [condition for name in checked if (condition := _condition(name))]
     if "epoch" in sets:
         conditions.append(OF_THIS_EPOCH)
-    return Spelled(update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)})
+    return UpdateExpression(
+        update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)}
+    )
 
 
 def _condition(name: str) -> str | None:

@@ -8,82 +8,82 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final, Protocol, final
 
-from tidings.gateway.seat import Seat
-from tidings.kernel.ids import UserId, hash_of
+from tidings.gateway.seat import ConnectedDevice
+from tidings.kernel.ids import UserId, stable_hash
 
 MOMENTS: Final = 6_000
 SLICE_S: Final = 0.1
 """Who has his moment in the same slice is told together."""
 
-type Give = Callable[[list[Seat]], Awaitable[bool]]
+type PushBatch = Callable[[list[ConnectedDevice]], Awaitable[bool]]
 """To the devices of one slice; False: there is nothing more to tell."""
 
 
-def moment_of(user: UserId) -> int:
+def spread_slot(user: UserId) -> int:
     """Independent of the part in which he is for ramps: of the users of a step some have every moment."""
-    return hash_of(f"{user} moment") % MOMENTS
+    return stable_hash(f"{user} moment") % MOMENTS
 
 
 @final
-class Crowd:
-    """`told`: the log as the device was last given it in a list, or found it counted at first; None: not yet."""
+class InboxWatchers:
+    """`announced`: the log as the device was last given it in a list, or found it counted at first; None: not yet."""
 
     def __init__(self) -> None:
-        self.told: dict[Seat, int | None] = {}
-        self._at: dict[int, dict[Seat, None]] = {}
+        self.announced: dict[ConnectedDevice, int | None] = {}
+        self._at: dict[int, dict[ConnectedDevice, None]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.told)
+        return bool(self.announced)
 
-    def enter(self, seat: Seat) -> None:
-        if seat not in self.told:
-            self.told[seat] = None
-            self._at.setdefault(moment_of(seat.user), {})[seat] = None
+    def enter(self, device: ConnectedDevice) -> None:
+        if device not in self.announced:
+            self.announced[device] = None
+            self._at.setdefault(spread_slot(device.user), {})[device] = None
 
-    def leave(self, seat: Seat) -> None:
-        if seat in self.told:
-            del self.told[seat]
-            moment = moment_of(seat.user)
-            del self._at[moment][seat]
+    def leave(self, device: ConnectedDevice) -> None:
+        if device in self.announced:
+            del self.announced[device]
+            moment = spread_slot(device.user)
+            del self._at[moment][device]
             if not self._at[moment]:
                 del self._at[moment]
 
-    def answered(self, seat: Seat, up_to: int, *, has_list: bool) -> None:
-        before = self.told.get(seat)
-        if seat in self.told and (before is None or has_list):
-            self.told[seat] = max(up_to, before or 0)
+    def answered(self, device: ConnectedDevice, up_to: int, *, has_list: bool) -> None:
+        before = self.announced.get(device)
+        if device in self.announced and (before is None or has_list):
+            self.announced[device] = max(up_to, before or 0)
 
-    def least_told(self) -> int | None:
+    def least_announced(self) -> int | None:
         """None: nobody was answered yet; whoever will be is given what is there by now."""
-        return min((each for each in self.told.values() if each is not None), default=None)
+        return min((each for each in self.announced.values() if each is not None), default=None)
 
-    def between(self, low: int, high: int, shift: int) -> list[Seat]:
+    def between(self, low: int, high: int, shift: int) -> list[ConnectedDevice]:
         """Whose moment, shifted, is in `[low, high)`."""
         return [seat for moment in range(low, high) for seat in self._at.get((moment - shift) % MOMENTS, ())]
 
 
-class Timer(Protocol):
+class MonotonicClock(Protocol):
     def monotonic(self) -> float: ...
 
 
 @final
-class Walk:
+class SpreadPush:
     """Through a crowd, one slice after the other. Who is late makes up for it at twice the pace at most."""
 
     def __init__(
         self,
         spread_s: float,
-        timer: Timer,
+        timer: MonotonicClock,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._spread_s = spread_s
         self._timer = timer
         self._sleep = sleep
 
-    async def __call__(self, crowd: Crowd, notice: str, give: Give) -> None:
+    async def __call__(self, watchers: InboxWatchers, notification: str, give: PushBatch) -> None:
         began, slices = self._timer.monotonic(), max(1, round(self._spread_s / SLICE_S))
         for number, (low, high) in enumerate(_slices(slices), 1):
-            seats = crowd.between(low, high, hash_of(notice))
+            seats = watchers.between(low, high, stable_hash(notification))
             if seats and not await give(seats):
                 return
             if number < slices:

@@ -9,55 +9,61 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import batched
 from typing import Final, NamedTuple, Protocol, final
 
-from tidings.broadcasts.model import LogId, Showing, Span, View, part_of
-from tidings.gateway.broadcasts.crowd import Crowd, Give
-from tidings.gateway.inbox_frames import notice_of
-from tidings.gateway.ports import InboxCases
-from tidings.gateway.seat import Seat
+from tidings.broadcasts.model import (
+    BroadcastLogId,
+    BroadcastLogView,
+    BroadcastRelease,
+    BucketRange,
+    rollout_bucket,
+)
+from tidings.gateway.broadcasts.crowd import InboxWatchers, PushBatch
+from tidings.gateway.inbox_frames import notification_frame
+from tidings.gateway.ports import InboxUseCases
+from tidings.gateway.seat import ConnectedDevice
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import UserId, hash_of
+from tidings.kernel.ids import UserId, stable_hash
 from tidings.wire.codec import encode_push
-from tidings.wire.frames.notices import BroadcastNews, Notice
+from tidings.wire.frames.notices import BroadcastUpdate, Notification
 
 FRESH_S: Final = 1.0
-_ASKED_AT_ONCE: Final = 16
+_MAX_CONCURRENT_ASKED: Final = 16
 _TRIES: Final = 5
-_AGAIN_S: Final = 0.5
+_RETRY_S: Final = 0.5
 
-type Make = Callable[[], Awaitable[bytes | None]]
+type FrameFactory = Callable[[], Awaitable[bytes | None]]
 """The frame as it is now; None: there is nothing more to tell."""
 
 
-class Told(NamedTuple):
-    """`notice` says who is told when."""
+class Announcement(NamedTuple):
+    """`notification` says who is told when."""
 
-    notice: str
-    give: Give
+    notification: str
+    push: PushBatch
 
 
-class Reach(NamedTuple):
+class AnnouncementTarget(NamedTuple):
     """`spans`: steps of its ramp, one of which is to have the user. `segment` None: his profile is not asked."""
 
-    notice: str
-    spans: Sequence[Span | None] = (None,)
+    notification: str
+    spans: Sequence[BucketRange | None] = (None,)
     segment: str | None = None
 
     def has(self, user: UserId) -> bool:
-        part = part_of(hash_of(user), hash_of(self.notice))
+        part = rollout_bucket(stable_hash(user), stable_hash(self.notification))
         return any(span is None or span.low <= part < span.high for span in self.spans)
 
 
-class Gone(Protocol):
+class RedactedNotifications(Protocol):
     """What is known to be redacted."""
 
     @property
-    def gone(self) -> frozenset[str]: ...
+    def redacted(self) -> frozenset[str]: ...
 
 
 @final
-class Frame:
-    def __init__(self, make: Make, clock: Clock) -> None:
+class CachedFrame:
+    def __init__(self, make: FrameFactory, clock: Clock) -> None:
         self._make = make
         self._clock = clock
         self._made: bytes | None = None
@@ -71,76 +77,91 @@ class Frame:
 
 
 @final
-class Telling:
+class AnnouncementFactory:
     """Of one inbox. `gave` is told how many devices got a frame."""
 
     def __init__(
         self,
-        cases: InboxCases,
-        log: LogId,
-        crowd: Crowd,
+        cases: InboxUseCases,
+        log: BroadcastLogId,
+        watchers: InboxWatchers,
         *,
-        state: Gone,
+        state: RedactedNotifications,
         clock: Clock,
         gave: Callable[[int], None],
     ) -> None:
         self._cases = cases
         self._log = log
-        self._crowd = crowd
+        self._watchers = watchers
         self._state = state
         self._clock = clock
         self._gave = gave
 
-    def added(self, showing: Showing) -> Told:
+    def added(self, release: BroadcastRelease) -> Announcement:
         """To those who were not given it in a list."""
 
-        def is_new(seat: Seat) -> bool:
-            told = self._crowd.told.get(seat)
-            return told is not None and told < showing.sequence and showing.notice not in self._state.gone
+        def is_new(seat: ConnectedDevice) -> bool:
+            told = self._watchers.announced.get(seat)
+            return (
+                told is not None
+                and told < release.sequence
+                and release.notification not in self._state.redacted
+            )
 
-        def news(notice: Notice) -> BroadcastNews:
-            return BroadcastNews(inbox=self._log.inbox, up_to=showing.sequence, added=(notice,))
+        def news(notice: Notification) -> BroadcastUpdate:
+            return BroadcastUpdate(inbox=self._log.inbox, up_to=release.sequence, added=(notice,))
 
-        reach = Reach(showing.notice, [showing.span], showing.segment)
-        return self._told(reach, self._living(showing, news), is_new)
+        reach = AnnouncementTarget(release.notification, [release.span], release.segment)
+        return self._announced(reach, self._living(release, news), is_new)
 
-    def amended(self, showings: Sequence[Showing], up_to: int) -> Told:
-        def news(notice: Notice) -> BroadcastNews:
-            return BroadcastNews(inbox=self._log.inbox, up_to=up_to, amended=(notice,))
+    def amended(self, releases: Sequence[BroadcastRelease], up_to: int) -> Announcement:
+        def news(notice: Notification) -> BroadcastUpdate:
+            return BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, amended=(notice,))
 
-        first = showings[0]
-        reach = Reach(first.notice, [each.span for each in showings], first.segment)
-        return self._told(reach, self._living(first, news), lambda _: first.notice not in self._state.gone)
+        first = releases[0]
+        reach = AnnouncementTarget(first.notification, [each.span for each in releases], first.segment)
+        return self._announced(
+            reach, self._living(first, news), lambda _: first.notification not in self._state.redacted
+        )
 
-    def gone(self, notice: str, view: View) -> Told:
+    def redacted(self, notification: str, view: BroadcastLogView) -> Announcement:
         """To all who may have it: nobody's profile is asked for an id that says nothing."""
-        news = BroadcastNews(inbox=self._log.inbox, up_to=view.head, gone=(notice,))
-        return self._told(Reach(notice, [each.span for each in view.of(notice)]), _always(news))
+        news = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, gone=(notification,))
+        return self._announced(
+            AnnouncementTarget(notification, [each.span for each in view.of(notification)]), _always(news)
+        )
 
-    def more(self, up_to: int) -> Told:
-        news = BroadcastNews(inbox=self._log.inbox, up_to=up_to, has_more=True)
-        return self._told(Reach(""), _always(news))
+    def more(self, up_to: int) -> Announcement:
+        news = BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, has_more=True)
+        return self._announced(AnnouncementTarget(""), _always(news))
 
-    def _living(self, showing: Showing, news: Callable[[Notice], BroadcastNews]) -> Make:
+    def _living(
+        self, release: BroadcastRelease, news: Callable[[Notification], BroadcastUpdate]
+    ) -> FrameFactory:
         """As long as it can be seen in the log, which is a second old at most."""
 
         async def make() -> bytes | None:
-            board = await self._cases.logs.board(self._log)
+            board = await self._cases.logs.index(self._log)
             live = board.live(self._clock.now_ms())
-            if not live & board.bits.get(showing.sequence, 0):
+            if not live & board.bits.get(release.sequence, 0):
                 return None
-            found = await self._cases.read.shown(self._log.tenant, showing)
+            found = await self._cases.read.shown(self._log.tenant, release)
             if found is None:
                 return None
             known = await self._cases.known.of(self._log.tenant, self._log.inbox)
-            return encode_push(news(notice_of(found, known)))
+            return encode_push(news(notification_frame(found, known)))
 
         return make
 
-    def _told(self, reach: Reach, make: Make, is_wanted: Callable[[Seat], bool] = lambda _: True) -> Told:
-        frame = Frame(make, self._clock)
+    def _announced(
+        self,
+        reach: AnnouncementTarget,
+        make: FrameFactory,
+        is_wanted: Callable[[ConnectedDevice], bool] = lambda _: True,
+    ) -> Announcement:
+        frame = CachedFrame(make, self._clock)
 
-        async def give(seats: list[Seat]) -> bool:
+        async def give(seats: list[ConnectedDevice]) -> bool:
             ready = await frame.now()
             if ready is None:
                 return False
@@ -150,23 +171,25 @@ class Telling:
             self._gave(len(mine))
             return True
 
-        return Told(reach.notice, lambda seats: _patiently(give, seats))
+        return Announcement(reach.notification, lambda seats: _patiently(give, seats))
 
-    async def _reached(self, reach: Reach, seats: list[Seat]) -> list[Seat]:
+    async def _reached(
+        self, reach: AnnouncementTarget, devices: list[ConnectedDevice]
+    ) -> list[ConnectedDevice]:
         if reach.segment is None:
-            return seats
+            return devices
         segment, holds = reach.segment, set[UserId]()
 
         async def ask(user: UserId) -> None:
             if await self._cases.audience.is_in(self._log.tenant, segment, user):
                 holds.add(user)
 
-        for some in batched({seat.user: None for seat in seats}, _ASKED_AT_ONCE):
+        for some in batched({seat.user: None for seat in devices}, _MAX_CONCURRENT_ASKED):
             await asyncio.gather(*map(ask, some))
-        return [seat for seat in seats if seat.user in holds]
+        return [seat for seat in devices if seat.user in holds]
 
 
-def _always(news: BroadcastNews) -> Make:
+def _always(news: BroadcastUpdate) -> FrameFactory:
     frame = encode_push(news)
 
     async def make() -> bytes:
@@ -175,13 +198,13 @@ def _always(news: BroadcastNews) -> Make:
     return make
 
 
-async def _patiently(give: Give, seats: list[Seat]) -> bool:
+async def _patiently(give: PushBatch, devices: list[ConnectedDevice]) -> bool:
     """An engine that is away is waited for. Who is not told in the end finds it when he asks."""
     for tried in range(_TRIES):
         try:
-            return await give(seats)
+            return await give(devices)
         except TidingsError as error:
             if not error.retryable:
                 return False
-            await asyncio.sleep(_AGAIN_S * 2**tried)
+            await asyncio.sleep(_RETRY_S * 2**tried)
     return True

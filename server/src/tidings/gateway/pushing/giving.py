@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
-from tidings.gateway.acks import Ordinals
-from tidings.gateway.counts import Counts
+from tidings.gateway.acks import OrdinalCache
+from tidings.gateway.counts import GatewayStats
 from tidings.gateway.hub import Hub
-from tidings.gateway.pushing.opening import Open, Opened
-from tidings.gateway.pushing.rooms import Room
-from tidings.gateway.resume.ranges import Ranges
-from tidings.gateway.seat import STIRS, Offer, Seat
+from tidings.gateway.pushing.opening import RenderedEntry, RenderPush
+from tidings.gateway.pushing.rooms import LargeChatChannel
+from tidings.gateway.resume.ranges import CatchUp
+from tidings.gateway.seat import VISIBILITY_KINDS, ConnectedDevice, PushAction
 from tidings.gateway.socket.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
-from tidings.messages.model import Entry, Kind
-from tidings.routing.model import Addressee, Part, Push
+from tidings.messages.model import Entry, EntryKind
+from tidings.routing.model import DeviceTarget, Push, PushSlice
 
 WAITING = 256
 """Pushes of one chat that may wait to be opened. Of the oldest beyond that, devices only note the sequences: they
@@ -27,36 +27,36 @@ read the entries from the log.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Away:
+class UndeliveredPush:
     """A device that was pushed to and is not here; the messages that it should have got from others."""
 
     chat: ChatKey
-    addressee: Addressee
+    addressee: DeviceTarget
     messages: tuple[Entry, ...]
 
 
-class _Wanted(NamedTuple):
+class _PushRequest(NamedTuple):
     """Who is to get which part of a push."""
 
-    seat: Seat
+    device: ConnectedDevice
     first: int
     last: int
 
 
 @final
-class Giving:
-    """Tells of who is not here, `away`; who is to listen to a chat's own channel from now on, `grown`; and whose leave,
-    at that sequence, is pushed only after he was shown it, or while he resumes, `left_before`.
+class PushDispatcher:
+    """Tells of who is not here, `on_undelivered`; who is to listen to a chat's own channel from now on, `on_became_large`; and whose leave,
+    at that sequence, is pushed only after he was shown it, or while he resumes, `on_late_leave`.
     """
 
     def __init__(
         self,
-        hub: Hub[Seat],
-        opening: Open,
-        ranges: Ranges,
+        hub: Hub[ConnectedDevice],
+        opening: RenderPush,
+        ranges: CatchUp,
         *,
-        ordinals: Ordinals,
-        counts: Counts,
+        ordinals: OrdinalCache,
+        counts: GatewayStats,
         report: Callable[[str, BaseException], None],
     ) -> None:
         self._report = report
@@ -65,13 +65,13 @@ class Giving:
         self._ranges = ranges
         self._ordinals = ordinals
         self._counts = counts
-        self._waiting: dict[ChatKey, deque[tuple[Push, Room | None]]] = {}
+        self._waiting: dict[ChatKey, deque[tuple[Push, LargeChatChannel | None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.away: Callable[[Away], None] = lambda _: None
-        self.grown: Callable[[Seat, Push], None] = lambda _, __: None
-        self.left_before: Callable[[Seat, ChatId, int], None] = lambda _, __, ___: None
+        self.on_undelivered: Callable[[UndeliveredPush], None] = lambda _: None
+        self.on_became_large: Callable[[ConnectedDevice, Push], None] = lambda _, __: None
+        self.on_late_leave: Callable[[ConnectedDevice, ChatId, int], None] = lambda _, __, ___: None
 
-    def take(self, push: Push, room: Room | None = None) -> None:
+    def submit(self, push: Push, room: LargeChatChannel | None = None) -> None:
         """Of each chat one at a time: two that are opened at once could overtake each other."""
         self._counts.pushes += 1
         waiting = self._waiting.get(push.key)
@@ -85,7 +85,7 @@ class Giving:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
-    async def settled(self, within_s: float) -> None:
+    async def wait_idle(self, within_s: float) -> None:
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=within_s)
         for task in list(self._tasks):
@@ -102,11 +102,11 @@ class Giving:
         try:
             while waiting:
                 push, room = waiting.popleft()
-                await self._give(push, room)
+                await self._push(push, room)
         finally:
             del self._waiting[chat]
 
-    async def _give(self, push: Push, room: Room | None) -> None:
+    async def _push(self, push: Push, room: LargeChatChannel | None) -> None:
         """Who is to have it is asked after it was opened: who has come or gone meanwhile is so by then."""
         try:
             opened = await self._open(push)
@@ -114,85 +114,93 @@ class Giving:
             opened = []
         if opened:
             self._ordinals.note(push.key, push.entries)
-        everybody = self._wanted_by(push, room)
+        everybody = self._recipients_of(push, room)
         self._send(push, opened, [to for wanted in everybody if (to := self._offer(push, wanted, opened))])
 
-    def _let_go(self, push: Push, room: Room | None) -> None:
+    def _let_go(self, push: Push, room: LargeChatChannel | None) -> None:
         """Note a push that is not opened. A device without a place in the chat would else begin behind it."""
-        for wanted in self._wanted_by(push, room):
+        for wanted in self._recipients_of(push, room):
             self._offer(push, wanted, [])
 
-    def _wanted_by(self, push: Push, room: Room | None) -> Iterator[_Wanted]:
-        return self._in_room(push, room) if room is not None else self._addressed(push)
+    def _recipients_of(self, push: Push, room: LargeChatChannel | None) -> Iterator[_PushRequest]:
+        return self._in_channel(push, room) if room is not None else self._addressed(push)
 
-    def _addressed(self, push: Push) -> Iterator[_Wanted]:
+    def _addressed(self, push: Push) -> Iterator[_PushRequest]:
         for part in push.parts:
             for addressee in part.devices:
                 seat = self._hub.get(DeviceKey(push.tenant, addressee.user, addressee.device))
                 if seat is None:
-                    self._counts.away += 1
-                    self.away(Away(push.key, addressee, tuple(_messages(push, part, addressee.user))))
+                    self._counts.undelivered += 1
+                    self.on_undelivered(
+                        UndeliveredPush(push.key, addressee, tuple(_messages(push, part, addressee.user)))
+                    )
                 else:
-                    yield _Wanted(seat, part.first, part.last)
+                    yield _PushRequest(seat, part.first, part.last)
 
-    def _in_room(self, push: Push, room: Room) -> Iterator[_Wanted]:
+    def _in_channel(self, push: Push, room: LargeChatChannel) -> Iterator[_PushRequest]:
         """Who is taken out by one of the entries gets it, and nothing behind it."""
         first, last = push.entries[0].sequence, push.entries[-1].sequence
         ends = _ends(push)
-        for seat in list(room.seats):
-            yield _Wanted(seat, first, ends.get(seat.user, last))
+        for seat in list(room.devices):
+            yield _PushRequest(seat, first, ends.get(seat.user, last))
 
-    def _offer(self, push: Push, wanted: _Wanted, opened: Sequence[Opened]) -> _Wanted | None:
+    def _offer(
+        self, push: Push, wanted: _PushRequest, opened: Sequence[RenderedEntry]
+    ) -> _PushRequest | None:
         """What of it is to be sent now. What could not be opened is as if a hole lay before it."""
         seat, first, last = wanted
-        place = seat.places.get(push.chat)
+        place = seat.positions.get(push.chat)
         before = place.position if place is not None else first - 1
-        offer = seat.offered(push.chat, first, last) if opened else seat.heard(push.chat, first, last)
+        offer = seat.offered(push.chat, first, last) if opened else seat.on_push(push.chat, first, last)
         self._count(offer)
-        if offer is Offer.GAP:
-            self._ranges.start(seat, push.chat)
+        if offer is PushAction.GAP:
+            self._ranges.schedule(seat, push.chat)
         if push.is_large and _is_taken_out(push, last, seat.user):
-            if offer is Offer.OLD or not seat.is_live:
-                self.left_before(seat, push.chat, last)
+            if offer is PushAction.DUPLICATE or not seat.is_live:
+                self.on_late_leave(seat, push.chat, last)
         elif push.is_large and push.parts:
-            self.grown(seat, push)
-        return wanted._replace(first=max(first, before + 1)) if offer is Offer.NEXT else None
+            self.on_became_large(seat, push)
+        return wanted._replace(first=max(first, before + 1)) if offer is PushAction.SEND else None
 
-    def _send(self, push: Push, opened: Sequence[Opened], to: Sequence[_Wanted]) -> None:
+    def _send(self, push: Push, opened: Sequence[RenderedEntry], to: Sequence[_PushRequest]) -> None:
         """Entry by entry, each frame to all who get it at once. Nothing is awaited between a position and its frame."""
         for each in opened:
-            sequence, stirs = each.entry.sequence, each.entry.kind in STIRS
+            sequence, stirs = each.entry.sequence, each.entry.kind in VISIBILITY_KINDS
             receivers: dict[bytes, list[Socket]] = {}
             for seat, first, last in to:
                 if first <= sequence <= last:
                     if stirs:
                         seat.moved(push.chat, each.entry)
-                    frame = each.frame(seat.user, seat.places[push.chat].since)
+                    frame = each.frame(seat.user, seat.positions[push.chat].since)
                     receivers.setdefault(frame, []).append(seat.socket)
             for frame, sockets in receivers.items():
                 self._counts.entries += len(sockets)
                 self._hub.send(frame, sockets)
 
-    def _count(self, offer: Offer) -> None:
-        if offer is Offer.GAP:
+    def _count(self, offer: PushAction) -> None:
+        if offer is PushAction.GAP:
             self._counts.gaps += 1
-        elif offer is Offer.HELD:
-            self._counts.held += 1
-        elif offer is Offer.OLD:
+        elif offer is PushAction.DEFER:
+            self._counts.deferred += 1
+        elif offer is PushAction.DUPLICATE:
             self._counts.old += 1
 
 
 def _ends(push: Push) -> dict[UserId, int]:
     """Where each is taken out first: what comes after he came back goes by his route, or is read."""
-    return {user: e.sequence for e in reversed(push.entries) if e.kind is Kind.LEAVE for user in e.users}
+    return {user: e.sequence for e in reversed(push.entries) if e.kind is EntryKind.LEAVE for user in e.users}
 
 
 def _is_taken_out(push: Push, at: int, user: UserId) -> bool:
     entry = push.entries[at - push.entries[0].sequence]
-    return entry.kind is Kind.LEAVE and user in entry.users
+    return entry.kind is EntryKind.LEAVE and user in entry.users
 
 
-def _messages(push: Push, part: Part, user: UserId) -> Iterator[Entry]:
+def _messages(push: Push, part: PushSlice, user: UserId) -> Iterator[Entry]:
     for entry in push.entries:
-        if entry.kind is Kind.MESSAGE and part.first <= entry.sequence <= part.last and entry.sender != user:
+        if (
+            entry.kind is EntryKind.MESSAGE
+            and part.first <= entry.sequence <= part.last
+            and entry.sender != user
+        ):
             yield entry

@@ -5,330 +5,345 @@ socket that was there before is closed. Who missed the route wrote what is read 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import batched
 from typing import Final, final
 
 from tidings.delivery import rules
-from tidings.delivery.model import PendingKey, Row, Waiting
-from tidings.gateway.counts import Counts
-from tidings.gateway.crew import Crew
-from tidings.gateway.resume.charges import Charge, PageCharges
-from tidings.gateway.resume.parts import Parts, ResumeOptions
-from tidings.gateway.resume.plan import Ahead, Plan, head_of, is_any_ahead, large_chats, plan, taken_out
-from tidings.gateway.seat import NOT_SEEN, UNKNOWN, Place, Seat
-from tidings.gateway.shares import SharedSlots, aside
+from tidings.delivery.model import ChatRow, OfflineQueueKey, OfflineQueueMessage
+from tidings.gateway.counts import GatewayStats
+from tidings.gateway.crew import WorkQueue
+from tidings.gateway.resume.charges import OnCharge, PageCharger
+from tidings.gateway.resume.parts import ResumeDeps, ResumeOptions
+from tidings.gateway.resume.plan import (
+    MAX_POSITIONS,
+    MissedEntries,
+    ResumePlan,
+    chat_head,
+    has_missed_entries,
+    held_positions,
+    large_chats,
+    make_plan,
+    removed_chats,
+)
+from tidings.gateway.seat import NEVER_JOINED, ChatPosition, ConnectedDevice
+from tidings.gateway.shares import FairSlots, release_slot
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId
-from tidings.kernel.pauses import Pauses
+from tidings.kernel.pauses import Failpoints
 from tidings.messages.model import Entry
-from tidings.routing.model import GatewayId, Registered, Replaced, Route, encode
-from tidings.routing.ports import RoutesAwayError
+from tidings.routing.model import ConnectionReplaced, GatewayId, RegistrationResult, Route, encode_messages
+from tidings.routing.ports import RegistryUnavailableError
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.connecting import Resume, Resumed
 
-CHATS_AT_ONCE: Final = 8
-MOST_POSITIONS: Final = 100_000
+MAX_CONCURRENT_CHATS: Final = 8
 _FIRST_WAIT_S: Final = 0.1
 
 
 @final
-class Resuming:
-    """Tells of a seat: `left`, that it had gone before the end; `routed`, that it has a new route; `read`, the rows of
-    chats that the device knew; `live`, that it is.
+class ResumeService:
+    """Tells of a seat: `on_left`, that it had gone before the end; `on_registered`, that it has a new route; `on_read`, the rows of
+    chats that the device knew; `on_live`, that it is.
     """
 
     def __init__(
         self,
-        parts: Parts,
+        parts: ResumeDeps,
         gateway: GatewayId,
         options: ResumeOptions,
         *,
-        counts: Counts,
-        pauses: Pauses,
+        counts: GatewayStats,
+        failpoints: Failpoints,
         report: Callable[[str, BaseException], None],
     ) -> None:
         self._parts = parts
         self._gateway = gateway
         self._options = options
         self._counts = counts
-        self._pauses = pauses
+        self._failpoints = failpoints
         share = max(1, int(options.at_once * options.tenant_share))
-        self._reads: SharedSlots[TenantId] = SharedSlots(options.at_once, share)
-        self._of_user: SharedSlots[tuple[TenantId, UserId]] = SharedSlots(each=options.per_user)
-        self._again: Crew[Seat] = Crew(self._resume_again, options.again_at_once, report)
-        self._busy: dict[Seat, asyncio.Event] = {}
-        self.left: Callable[[Seat], None] = lambda _: None
-        self.routed: Callable[[Seat], None] = lambda _: None
-        self.read: Callable[[Seat, Sequence[Row]], None] = lambda _, __: None
-        self.live: Callable[[Seat], None] = lambda _: None
+        self._reads: FairSlots[TenantId] = FairSlots(options.at_once, share)
+        self._of_user: FairSlots[tuple[TenantId, UserId]] = FairSlots(each=options.per_user)
+        self._pending_resumes: WorkQueue[ConnectedDevice] = WorkQueue(
+            self._resume_again, options.max_concurrent_resumes, report
+        )
+        self._busy: dict[ConnectedDevice, asyncio.Event] = {}
+        self.on_left: Callable[[ConnectedDevice], None] = lambda _: None
+        self.on_registered: Callable[[ConnectedDevice], None] = lambda _: None
+        self.on_read: Callable[[ConnectedDevice, Sequence[ChatRow]], None] = lambda _, __: None
+        self.on_live: Callable[[ConnectedDevice], None] = lambda _: None
 
     def __len__(self) -> int:
-        return len(self._again)
+        return len(self._pending_resumes)
 
-    async def __call__(self, seat: Seat, asked: Resume, epoch: int, charge: Charge | None = None) -> Resumed:
+    async def __call__(
+        self, device: ConnectedDevice, asked: Resume, epoch: int, charge: OnCharge | None = None
+    ) -> Resumed:
         """Compare the device's positions with the rows once the last part of them has come, and send what it missed.
 
         `charge` counts what is read against the user's rate limit.
         """
         is_reset = not asked.counts_in(epoch)
-        told = seat.told = {**(seat.told or {}), **({} if is_reset else asked.positions)}
-        if len(told) > MOST_POSITIONS:
-            raise TidingsError(Code.REQUEST_INVALID, f"More than {MOST_POSITIONS} positions.")
+        told = device.reported_positions = {
+            **(device.reported_positions or {}),
+            **({} if is_reset else asked.positions),
+        }
+        if len(told) > MAX_POSITIONS:
+            raise TidingsError(Code.REQUEST_INVALID, f"More than {MAX_POSITIONS} positions.")
         if not asked.has_more:
-            seat.told = None
+            device.reported_positions = None
             positions = {ChatId(chat): at for chat, at in told.items()}
-            await self._asked(seat, positions, PageCharges(charge))
+            await self._asked(device, positions, PageCharger(charge))
             self._counts.resumes += 1
         return Resumed(epoch=epoch, is_reset=is_reset, has_more=asked.has_more)
 
-    def again(self, seat: Seat) -> None:
+    def resume_again(self, device: ConnectedDevice) -> None:
         """Pushes may have been missed. Who resumes already begins anew when he is through."""
-        seat.wants_again = True
-        if seat.is_live and not seat.is_gone:
-            self._again.add(seat)
+        device.wants_resume = True
+        if device.is_live and not device.is_gone:
+            self._pending_resumes.add(device)
 
-    async def settled(self, within_s: float) -> None:
-        await self._again.settled(within_s)
+    async def wait_idle(self, within_s: float) -> None:
+        await self._pending_resumes.wait_idle(within_s)
 
-    async def _asked(self, seat: Seat, positions: Mapping[ChatId, int], charges: PageCharges) -> None:
+    async def _asked(
+        self, device: ConnectedDevice, positions: Mapping[ChatId, int], charges: PageCharger
+    ) -> None:
         """Resume a device that asked for it.
 
         A user's devices resume a few at a time, to the end. Reading takes a slot of the tenant's share, and sending
         does not: a device that reads slowly keeps nobody else from resuming. A device that was live and could not
         be given what it asked for resumes again by itself: it is told, and need not ask again to be live.
         """
-        tenant, was_live = seat.key.tenant, seat.is_live
+        tenant, was_live = device.key.tenant, device.is_live
         try:
             async with (
-                self._in_time(seat),
-                self._of_user.slot((tenant, seat.user)),
+                self._in_time(device),
+                self._of_user.slot((tenant, device.user)),
                 self._reads.slot(tenant),
             ):
-                await self._alone(seat, positions, charges)
+                await self._alone(device, positions, charges)
         except Exception:
             if was_live:
-                self._again.add(seat)
+                self._pending_resumes.add(device)
             raise
 
     @asynccontextmanager
-    async def _in_time(self, seat: Seat) -> AsyncIterator[None]:
+    async def _in_time(self, device: ConnectedDevice) -> AsyncIterator[None]:
         """Close a device that has not resumed in time; it comes back and goes on from where it got to."""
         try:
             async with asyncio.timeout(self._options.within_s):
                 yield
         except TimeoutError:
-            seat.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_LATER)
             raise TidingsError(Code.OVERLOADED, "The resume took too long.") from None
 
-    async def _resume_again(self, seat: Seat) -> None:
+    async def _resume_again(self, device: ConnectedDevice) -> None:
         """Resume a device that may have missed pushes. It ends live or closed: else it would wait for ever."""
         for tried in range(self._options.tries):
-            if seat.is_gone:
+            if device.is_gone:
                 return
             try:
-                async with self._in_time(seat):
-                    await self._alone(seat, None, PageCharges(None))
+                async with self._in_time(device):
+                    await self._alone(device, None, PageCharger(None))
             except TidingsError:
                 self._counts.resumes_failed += 1
-                async with aside():
+                async with release_slot():
                     wait_s = _FIRST_WAIT_S * 2**tried * (0.5 + random.random())  # noqa: S311 - spreads tries
                     await asyncio.sleep(wait_s)
             except Exception:
-                seat.connected.close(CloseCode.TRY_LATER)
+                device.connected.close(CloseCode.TRY_LATER)
                 raise
             else:
-                self._counts.resumed_again += 1
+                self._counts.resume_retries += 1
                 return
-        seat.connected.close(CloseCode.TRY_LATER)
+        device.connected.close(CloseCode.TRY_LATER)
 
-    async def _alone(self, seat: Seat, told: Mapping[ChatId, int] | None, charges: PageCharges) -> None:
+    async def _alone(
+        self, device: ConnectedDevice, told: Mapping[ChatId, int] | None, charges: PageCharger
+    ) -> None:
         """Of a device one at a time. One that has left meanwhile takes along what was built up after its end."""
-        while (busy := self._busy.get(seat)) is not None:
-            async with aside():
+        while (busy := self._busy.get(device)) is not None:
+            async with release_slot():
                 await busy.wait()
-        done = self._busy[seat] = asyncio.Event()
+        done = self._busy[device] = asyncio.Event()
         try:
-            await self._resume(seat, told, charges)
+            await self._resume(device, told, charges)
         finally:
-            del self._busy[seat]
+            del self._busy[device]
             done.set()
-            if seat.is_gone:
-                self.left(seat)
-        if seat.wants_again:
-            self.again(seat)
+            if device.is_gone:
+                self.on_left(device)
+        if device.wants_resume:
+            self.resume_again(device)
 
-    async def _resume(self, seat: Seat, told: Mapping[ChatId, int] | None, charges: PageCharges) -> None:
+    async def _resume(
+        self, device: ConnectedDevice, told: Mapping[ChatId, int] | None, charges: PageCharger
+    ) -> None:
         """What is said of the device while this runs is only noted. What it asks for again meanwhile is done after.
 
         Who told no positions is where his seat is when the ranges are planned, not before: until then a range that
         was being read when this began is still sent, and would be sent again.
         """
-        if seat.is_gone:
+        if device.is_gone:
             return
-        pauses = self._pauses
-        seat.is_live, seat.wants_again, seat.pace = False, False, None
-        await pauses.at("gateway.installed")
-        before = await self._register(seat)
-        await pauses.at("gateway.registered")
-        rows = await self._rows(seat)
+        pauses = self._failpoints
+        device.is_live, device.wants_resume, device.slow_consumer_guard = False, False, None
+        await pauses.hit("gateway.installed")
+        before = await self._register(device)
+        await pauses.hit("gateway.registered")
+        rows = await self._rows(device)
         large = large_chats(rows)
-        await self._subscribe(seat, large)
-        await pauses.at("gateway.subscribed")
-        rows = await self._with_heads(seat, rows, large)
-        rows = await self._without_left(seat, _held(seat) if told is None else told, rows)
-        kept = await self._kept(seat, _held(seat) if told is None else told, rows)
-        await pauses.at("gateway.read")
-        positions = _held(seat) if told is None else told
-        await self._send(seat, plan(positions, rows, kept, self._options.tails), charges)
-        self._ack(seat, positions, rows)
-        self.read(seat, [row for row in rows if row.chat in positions])
-        await pauses.at("gateway.sent")
-        await self._replay(seat)
-        self.live(seat)
-        await pauses.at("gateway.live")
-        await self._close_old(seat, before)
+        await self._subscribe(device, large)
+        await pauses.hit("gateway.subscribed")
+        rows = await self._with_heads(device, rows, large)
+        rows = await self._without_removed(device, held_positions(device) if told is None else told, rows)
+        kept = await self._queued(device, held_positions(device) if told is None else told, rows)
+        await pauses.hit("gateway.read")
+        positions = held_positions(device) if told is None else told
+        await self._send(device, make_plan(positions, rows, kept, self._options.tails), charges)
+        self._parts.ack_positions(device, positions, rows)
+        self.on_read(device, [row for row in rows if row.chat in positions])
+        await pauses.hit("gateway.sent")
+        await self._replay(device)
+        self.on_live(device)
+        await pauses.hit("gateway.live")
+        await self._close_old(device, before)
 
-    async def _register(self, seat: Seat) -> Route | None:
+    async def _register(self, device: ConnectedDevice) -> Route | None:
         """Without routes the device is let in all the same: what it gets now it gets by reading."""
-        if seat.is_routed:
+        if device.is_registered:
             return None
         try:
-            done = await self._route(seat)
-        except RoutesAwayError:
+            done = await self._route(device)
+        except RegistryUnavailableError:
             return None
         if done is None:
             # its route was lost, and the device came in elsewhere before we did: only a new socket takes over
-            seat.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_LATER)
             return None
-        seat.epoch, seat.is_routed = done.epoch, True
-        self.routed(seat)
-        return done.before
+        device.epoch, device.is_registered = done.epoch, True
+        self.on_registered(device)
+        return done.replaced_route
 
-    async def _route(self, seat: Seat) -> Registered | None:
+    async def _route(self, device: ConnectedDevice) -> RegistrationResult | None:
         routes = self._parts.routes
-        if not seat.epoch:
-            return await routes.register(seat.key, self._gateway)
-        return await routes.register_again(seat.key, self._gateway, seat.epoch)
+        if not device.epoch:
+            return await routes.register(device.key, self._gateway)
+        return await routes.reregister(device.key, self._gateway, device.epoch)
 
-    async def _rows(self, seat: Seat) -> list[Row]:
-        rows = await self._parts.rows.rows(seat.key.tenant, seat.user)
+    async def _rows(self, device: ConnectedDevice) -> list[ChatRow]:
+        rows = await self._parts.rows.rows(device.key.tenant, device.user)
         return [row for row in rows if row.known.joined is not None]
 
-    async def _subscribe(self, seat: Seat, large: Sequence[ChatId]) -> None:
+    async def _subscribe(self, device: ConnectedDevice, large: Sequence[ChatId]) -> None:
         """Listen to large chats. The heartbeat compares those whose channel is not confirmed yet."""
-        heard = await asyncio.gather(*(self._parts.rooms.enter(seat, chat) for chat in large))
-        seat.unheard.update((chat, None) for chat, is_heard in zip(large, heard, strict=True) if not is_heard)
+        heard = await asyncio.gather(*(self._parts.large_chats.enter(device, chat) for chat in large))
+        device.unheard.update(
+            (chat, None) for chat, is_heard in zip(large, heard, strict=True) if not is_heard
+        )
 
-    async def _with_heads(self, seat: Seat, rows: list[Row], large: Sequence[ChatId]) -> list[Row]:
-        heads = await self._parts.rows.heads(seat.key.tenant, large) if large else {}
+    async def _with_heads(
+        self, device: ConnectedDevice, rows: list[ChatRow], large: Sequence[ChatId]
+    ) -> list[ChatRow]:
+        heads = await self._parts.rows.heads(device.key.tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
 
-    async def _without_left(self, seat: Seat, positions: Mapping[ChatId, int], rows: list[Row]) -> list[Row]:
+    async def _without_removed(
+        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: list[ChatRow]
+    ) -> list[ChatRow]:
         """Who holds more of a large chat than its head says has read ahead of delivery, perhaps his own leave.
 
         His row does not know of it yet, so he is asked for where it stands first; out, he does not listen.
         """
-        if not seat.rooms:
+        if not device.large_chat_channels:
             return rows
-        ahead = [row for row in rows if row.chat in seat.rooms and positions.get(row.chat, 0) > head_of(row)]
-        left = {row.chat: await self._parts.history.left(seat.chat(row.chat), seat.user) for row in ahead}
+        ahead = [
+            row
+            for row in rows
+            if row.chat in device.large_chat_channels and positions.get(row.chat, 0) > chat_head(row)
+        ]
+        left = {row.chat: await self._parts.history.left(device.chat(row.chat), device.user) for row in ahead}
         known = {chat: at for chat, at in left.items() if at is not None and at <= positions[chat]}
         for chat in known:
-            self._parts.rooms.leave(seat, chat)
-        return [taken_out(row, known[row.chat]) if row.chat in known else row for row in rows]
+            self._parts.large_chats.leave(device, chat)
+        return [removed_chats(row, known[row.chat]) if row.chat in known else row for row in rows]
 
-    async def _kept(
-        self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]
+    async def _queued(
+        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow]
     ) -> dict[ChatId, dict[int, Entry]]:
         """The queue is asked only if something is ahead: who missed nothing costs nothing."""
         kept: dict[ChatId, dict[int, Entry]] = {}
-        if is_any_ahead(positions, rows):
-            seat.drained = {}
-            for each in await self._drained(seat):
-                seat.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
+        if has_missed_entries(positions, rows):
+            device.drained = {}
+            for each in await self._drained(device):
+                device.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
                 kept.setdefault(each.chat.chat, {})[each.entry.sequence] = each.entry
         return kept
 
-    async def _drained(self, seat: Seat) -> list[Waiting]:
-        found: list[Waiting] = []
-        after: PendingKey | None = None
-        while len(found) < self._options.kept:
-            drained = await self._parts.queue.drain(seat.key.tenant, seat.user, after)
+    async def _drained(self, device: ConnectedDevice) -> list[OfflineQueueMessage]:
+        found: list[OfflineQueueMessage] = []
+        after: OfflineQueueKey | None = None
+        while len(found) < self._options.max_queued:
+            drained = await self._parts.queue.drain(device.key.tenant, device.user, after)
             found += drained.waiting
             after = drained.after
             if after is None:
                 break
         return found
 
-    async def _send(self, seat: Seat, planned: Plan, charges: PageCharges) -> None:
+    async def _send(self, device: ConnectedDevice, planned: ResumePlan, charges: PageCharger) -> None:
         """What was noted of a chat stays noted: it is held against the place that the chat gets now."""
         listed_now = {row.chat for row in planned.rows}
-        for chat, begun in planned.places.items():
-            place = Place(begun.position, NOT_SEEN if begun.since is None else begun.since)
-            noted = seat.places.get(chat)
+        for chat, begun in planned.positions.items():
+            place = ChatPosition(begun.position, NEVER_JOINED if begun.since is None else begun.since)
+            noted = device.positions.get(chat)
             place.ahead = noted.ahead if noted is not None else 0
             place.is_member, place.has_row = begun.is_member, chat in listed_now
-            seat.places[chat] = place
-            if not begun.is_member and chat in seat.rooms:
+            device.positions[chat] = place
+            if not begun.is_member and chat in device.large_chat_channels:
                 # meanwhile he was told that it became large, as one of whom nothing was known yet
-                place.had_room = True
-                self._parts.rooms.leave(seat, chat)
+                place.had_channel = True
+                self._parts.large_chats.leave(device, chat)
         if planned.rows:
-            listed = await self._parts.listing.listed(seat.key.tenant, seat.user, planned.rows)
-            await self._parts.sending.rows(seat, listed)
-        for some in batched(planned.ahead, CHATS_AT_ONCE):
+            listed = await self._parts.listing.listed(device.key.tenant, device.user, planned.rows)
+            await self._parts.sending.rows(device, listed)
+        for some in batched(planned.ahead, MAX_CONCURRENT_CHATS):
             await charges.before(some)
             if len(some) == 1:
-                await self._send_range(seat, *some)
+                await self._send_range(device, *some)
             else:
-                await asyncio.gather(*(self._send_range(seat, ahead) for ahead in some))
+                await asyncio.gather(*(self._send_range(device, ahead) for ahead in some))
 
-    async def _send_range(self, seat: Seat, ahead: Ahead) -> None:
-        place = seat.places[ahead.chat]
+    async def _send_range(self, device: ConnectedDevice, ahead: MissedEntries) -> None:
+        place = device.positions[ahead.chat]
         if ahead.is_sure:
-            await self._parts.ranges.sure(seat, place, ahead)
+            await self._parts.ranges.send_known_range(device, place, ahead)
         else:
-            place.hear(ahead.up_to)
-            await self._parts.ranges.catch_up(seat, ahead.chat, place)
+            place.on_push(ahead.up_to)
+            await self._parts.ranges.catch_up(device, ahead.chat, place)
 
-    def _ack(self, seat: Seat, positions: Mapping[ChatId, int], rows: Sequence[Row]) -> None:
-        """A position is an ack. Only one that is news to the row is written, and never one above its head."""
-        drained = seat.drained or {}
-        for row in rows:
-            at = positions.get(row.chat, 0)
-            if row.chat in drained:
-                self._parts.acks.done_with(seat, row.chat, at)
-            had = row.delivered.sequence if row.delivered else 0
-            if had < at <= head_of(row):
-                self._parts.acks.position(seat, row, at)
-
-    async def _replay(self, seat: Seat) -> None:
+    async def _replay(self, device: ConnectedDevice) -> None:
         """Between the last look and being live nothing is awaited, so nothing can be noted and forgotten.
 
         Who is gone stays behind for ever, and nothing is awaited for him: looking again would never end.
         """
-        while not seat.is_gone and (behind := seat.behind()):
+        while not device.is_gone and (behind := device.behind()):
             for chat in behind:
-                await self._parts.ranges.catch_up(seat, chat, seat.places[chat])
-        await self._pauses.at("gateway.replayed")
-        if seat.is_gone:
+                await self._parts.ranges.catch_up(device, chat, device.positions[chat])
+        await self._failpoints.hit("gateway.replayed")
+        if device.is_gone:
             return None
-        if seat.behind():
-            return await self._replay(seat)
-        seat.is_live = True
+        if device.behind():
+            return await self._replay(device)
+        device.is_live = True
         return None
 
-    async def _close_old(self, seat: Seat, before: Route | None) -> None:
+    async def _close_old(self, device: ConnectedDevice, before: Route | None) -> None:
         """Of two in this process the hub has closed the older one."""
-        if before is None or before.gateway == self._gateway or not seat.is_routed:
+        if before is None or before.gateway == self._gateway or not device.is_registered:
             return
-        word = Replaced(seat.key.tenant, seat.user, seat.key.device, seat.epoch)
-        try:
-            await self._parts.line.to_gateway(before.gateway, encode((word,)))
-        except RoutesAwayError:
-            return
-
-
-def _held(seat: Seat) -> dict[ChatId, int]:
-    return {chat: place.position for chat, place in seat.places.items() if place.position != UNKNOWN}
+        word = ConnectionReplaced(device.key.tenant, device.user, device.key.device, device.epoch)
+        with suppress(RegistryUnavailableError):
+            await self._parts.bus.publish_to_gateway(before.gateway, encode_messages((word,)))

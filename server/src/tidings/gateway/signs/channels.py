@@ -3,33 +3,36 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
-from tidings.gateway.seat import Seat
-from tidings.routing.ports import Hear, Heard, Listening, Lost, Standing
+from tidings.gateway.seat import ConnectedDevice
+from tidings.routing.ports import BusEvent, BusHandler, Subscribed, Subscription, SubscriptionLost
 
 
-class Channel[K: Hashable]:
-    """`seats`: who looks; True once he has been given the state, and is told of what is said since."""
+class PubSubChannel[K: Hashable]:
+    """`devices`: who looks; True once he has been given the state, and is told of what is said since."""
 
     def __init__(self, key: K) -> None:
         self.key = key
-        self.seats: dict[Seat, bool] = {}
-        self.is_standing = False
-        self.listening: Listening | None = None
+        self.devices: dict[ConnectedDevice, bool] = {}
+        self.is_subscribed = False
+        self.listening: Subscription | None = None
 
 
-class Heeding[C](Protocol):
-    def stands(self, channel: C, /) -> None:
+class EphemeralListener[C](Protocol):
+    def on_subscribed(self, channel: C, /) -> None:
         """Everything is heard from now on. What was said before may have been missed."""
         ...
 
-    def said(self, channel: C, payload: bytes, /) -> None: ...
+    def on_message(self, channel: C, payload: bytes, /) -> None: ...
 
 
-class Channels[K: Hashable, C: Channel[Any]]:
+class ChannelSet[K: Hashable, C: PubSubChannel[Any]]:
     """Does not wait: a channel stands when Redis says so, and until then whoever looks gets what is read."""
 
     def __init__(
-        self, make: Callable[[K], C], listen: Callable[[K, Hear], Listening], heeding: Heeding[C]
+        self,
+        make: Callable[[K], C],
+        listen: Callable[[K, BusHandler], Subscription],
+        heeding: EphemeralListener[C],
     ) -> None:
         self._make = make
         self._listen = listen
@@ -42,17 +45,17 @@ class Channels[K: Hashable, C: Channel[Any]]:
     def get(self, key: K) -> C | None:
         return self._all.get(key)
 
-    def enter(self, seat: Seat, key: K) -> C:
+    def enter(self, device: ConnectedDevice, key: K) -> C:
         channel = self._all.get(key)
         if channel is None:
             channel = self._all[key] = self._make(key)
             channel.listening = self._listen(key, self._ear(channel))
-        channel.seats.setdefault(seat, False)
+        channel.devices.setdefault(device, False)
         return channel
 
-    def leave(self, seat: Seat, key: K) -> None:
+    def leave(self, device: ConnectedDevice, key: K) -> None:
         channel = self._all.get(key)
-        if channel is not None and channel.seats.pop(seat, None) is not None and not channel.seats:
+        if channel is not None and channel.devices.pop(device, None) is not None and not channel.devices:
             self._close(channel)
 
     def close(self) -> None:
@@ -64,15 +67,15 @@ class Channels[K: Hashable, C: Channel[Any]]:
         if channel.listening is not None:
             channel.listening.close()
 
-    def _ear(self, channel: C) -> Hear:
-        def hear(heard: Heard) -> None:
+    def _ear(self, channel: C) -> BusHandler:
+        def hear(heard: BusEvent) -> None:
             match heard:
-                case Standing():
-                    channel.is_standing = True
-                    self._heeding.stands(channel)
-                case Lost():
-                    channel.is_standing = False
+                case Subscribed():
+                    channel.is_subscribed = True
+                    self._heeding.on_subscribed(channel)
+                case SubscriptionLost():
+                    channel.is_subscribed = False
                 case payload:
-                    self._heeding.said(channel, payload)
+                    self._heeding.on_message(channel, payload)
 
         return hear

@@ -10,118 +10,120 @@ from typing import Final, Protocol, final
 
 import msgspec
 
-from tidings.gateway.crew import Crew
+from tidings.gateway.crew import WorkQueue
 from tidings.gateway.hub import Hub
-from tidings.gateway.seat import Seat
-from tidings.gateway.signs.channels import Channel, Channels
-from tidings.gateway.signs.counts import SignCounts
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.signs.channels import ChannelSet, PubSubChannel
+from tidings.gateway.signs.counts import EphemeralStats
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.routing.ports import Ears
+from tidings.routing.ports import BusSubscriber
 from tidings.signs import rules
-from tidings.signs.model import Got, Receipts, Typing, decode
-from tidings.signs.whole import State
+from tidings.signs.model import MemberReceipt, ReceiptsEvent, TypingEvent, decode_event
+from tidings.signs.whole import ReceiptSnapshot
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.signs import TypingPush
-from tidings.wire.frames.watermarks import Got as GotFrame
+from tidings.wire.frames.watermarks import MemberWatermarks as GotFrame
 from tidings.wire.frames.watermarks import Receipts as ReceiptsPush
 
-_READS_AT_ONCE: Final = 16
+_MAX_CONCURRENT_READS: Final = 16
 UNHEARD_S: Final = 1.0
 """So long the state waits for its channel. Then it is told all the same, and again when the channel stands."""
-_AGAIN_S: Final = 2.0
+_RETRY_S: Final = 2.0
 
-type Report = Callable[[str, BaseException], None]
-
-
-class ReadWhole(Protocol):
-    async def of(self, chat: ChatKey, /) -> State: ...
+type ErrorReporter = Callable[[str, BaseException], None]
 
 
-class ChatChannel(Channel[ChatKey]):
-    """`asked`: who is to be given the state. `heard`: what was said while it is read. `waiting`: what is told next."""
+class ReadReceiptSnapshot(Protocol):
+    async def of(self, chat: ChatKey, /) -> ReceiptSnapshot: ...
+
+
+class ChatEventChannel(PubSubChannel[ChatKey]):
+    """`asked`: who is to be given the state. `received`: what was said while it is read. `waiting`: what is told next."""
 
     def __init__(self, key: ChatKey) -> None:
         super().__init__(key)
-        self.asked: dict[Seat, None] = {}
+        self.asked: dict[ConnectedDevice, None] = {}
         self.readers = 0
-        self.heard: dict[UserId, Got] = {}
-        self.waiting: dict[UserId, Got] = {}
+        self.received: dict[UserId, MemberReceipt] = {}
+        self.waiting: dict[UserId, MemberReceipt] = {}
         self.timer: asyncio.TimerHandle | None = None
 
 
 @final
-class ChatSigns:
+class ChatSubscriptions:
     """`within_s`: of a chat at most one frame of receipts in such a time."""
 
     def __init__(
         self,
-        ears: Ears,
-        whole: ReadWhole,
-        hub: Hub[Seat],
+        subscriber: BusSubscriber,
+        whole: ReadReceiptSnapshot,
+        hub: Hub[ConnectedDevice],
         *,
         within_s: float,
-        counts: SignCounts,
-        report: Report,
+        counts: EphemeralStats,
+        on_error: ErrorReporter,
     ) -> None:
         self._whole = whole
         self._hub = hub
         self._within_s = within_s
         self._counts = counts
-        self._report = report
-        self.channels: Channels[ChatKey, ChatChannel] = Channels(ChatChannel, ears.at_signs, self)
-        self._reads: Crew[ChatKey] = Crew(self._read, _READS_AT_ONCE, report)
+        self._report = on_error
+        self.channels: ChannelSet[ChatKey, ChatEventChannel] = ChannelSet(
+            ChatEventChannel, subscriber.subscribe_ephemeral, self
+        )
+        self._reads: WorkQueue[ChatKey] = WorkQueue(self._read, _MAX_CONCURRENT_READS, on_error)
 
-    def look(self, seat: Seat, chat: ChatId) -> None:
+    def subscribe(self, device: ConnectedDevice, chat: ChatId) -> None:
         """Also for one who looks already: he is given the whole state again, if it is still his to see."""
-        place = seat.places.get(chat)
-        if place is None or not place.is_member or chat in seat.rooms:
-            self.leave(seat, chat)
+        place = device.positions.get(chat)
+        if place is None or not place.is_member or chat in device.large_chat_channels:
+            self.leave(device, chat)
             return
-        channel = self.channels.enter(seat, seat.chat(chat))
-        if channel.is_standing:
-            self._ask(channel, [seat])
+        channel = self.channels.enter(device, device.chat(chat))
+        if channel.is_subscribed:
+            self._ask(channel, [device])
         else:
-            asyncio.get_running_loop().call_later(UNHEARD_S, self._ask_unheard, channel, seat)
+            asyncio.get_running_loop().call_later(UNHEARD_S, self._ask_unheard, channel, device)
 
-    def leave(self, seat: Seat, chat: ChatId) -> None:
-        self.channels.leave(seat, seat.chat(chat))
+    def leave(self, device: ConnectedDevice, chat: ChatId) -> None:
+        self.channels.leave(device, device.chat(chat))
 
-    def is_open(self, seat: Seat, chat: ChatId) -> bool:
-        channel = self.channels.get(seat.chat(chat))
-        return channel is not None and channel.seats.get(seat, False)
+    def is_open(self, device: ConnectedDevice, chat: ChatId) -> bool:
+        channel = self.channels.get(device.chat(chat))
+        return channel is not None and channel.devices.get(device, False)
 
-    async def settled(self) -> None:
+    async def wait_idle(self) -> None:
         self.channels.close()
-        await self._reads.settled(0)
+        await self._reads.wait_idle(0)
 
-    def stands(self, channel: ChatChannel, /) -> None:
-        self._ask(channel, channel.seats)
+    def on_subscribed(self, channel: ChatEventChannel, /) -> None:
+        self._ask(channel, channel.devices)
 
-    def said(self, channel: ChatChannel, payload: bytes, /) -> None:
+    def on_message(self, channel: ChatEventChannel, payload: bytes, /) -> None:
         try:
-            sign = decode(payload)
+            sign = decode_event(payload)
         except msgspec.DecodeError as error:
             self._report("a sign that can't be read", error)
             return
         match sign:
-            case Receipts(members):
+            case ReceiptsEvent(members):
                 self._gather(channel, members)
-            case Typing(user, is_typing):
+            case TypingEvent(user, is_typing):
                 frame = encode_push(TypingPush(chat=channel.key.chat, user=user, is_typing=is_typing))
                 self._counts.typing += self._send(channel, frame, but=user)
 
-    def _ask(self, channel: ChatChannel, seats: Iterable[Seat]) -> None:
-        channel.asked.update(dict.fromkeys(seats))
+    def _ask(self, channel: ChatEventChannel, devices: Iterable[ConnectedDevice]) -> None:
+        channel.asked.update(dict.fromkeys(devices))
         if channel.asked:
             self._reads.add(channel.key)
 
-    def _ask_unheard(self, channel: ChatChannel, seat: Seat) -> None:
-        if not channel.is_standing and seat in channel.seats:
-            self._ask(channel, [seat])
+    def _ask_unheard(self, channel: ChatEventChannel, device: ConnectedDevice) -> None:
+        if not channel.is_subscribed and device in channel.devices:
+            self._ask(channel, [device])
 
-    def _ask_again(self, channel: ChatChannel, seats: Iterable[Seat]) -> None:
-        self._ask(channel, [seat for seat in seats if seat in channel.seats])
+    def _schedule_retry(self, channel: ChatEventChannel, devices: Iterable[ConnectedDevice]) -> None:
+        self._ask(channel, [seat for seat in devices if seat in channel.devices])
 
     async def _read(self, key: ChatKey) -> None:
         """One read for all of a channel who wait for it."""
@@ -133,49 +135,55 @@ class ChatSigns:
         try:
             state = await self._whole.of(key)
         except TidingsError:
-            asyncio.get_running_loop().call_later(_AGAIN_S, self._ask_again, channel, asked)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._schedule_retry, channel, asked)
             return
         finally:
             channel.readers -= 1
-            heard = channel.heard
+            heard = channel.received
             if not channel.readers:
-                channel.heard = {}
+                channel.received = {}
         self._counts.states += 1
         for seat in asked:
             self._open(channel, seat, state, heard)
 
-    def _open(self, channel: ChatChannel, seat: Seat, state: State, heard: dict[UserId, Got]) -> None:
-        if seat not in channel.seats:
+    def _open(
+        self,
+        channel: ChatEventChannel,
+        device: ConnectedDevice,
+        state: ReceiptSnapshot,
+        heard: dict[UserId, MemberReceipt],
+    ) -> None:
+        if device not in channel.devices:
             return
-        members = state.seen_by(seat.user)
+        members = state.seen_by(device.user)
         if members is None:
-            self.channels.leave(seat, channel.key)
+            self.channels.leave(device, channel.key)
             return
-        channel.seats[seat] = True
+        channel.devices[device] = True
         self._counts.receipts += 1
-        seat.connected.push(_frame(channel.key.chat, rules.raised(members, heard), is_all=True))
+        device.connected.push(_frame(channel.key.chat, rules.apply_updates(members, heard), is_all=True))
 
-    def _gather(self, channel: ChatChannel, members: Iterable[Got]) -> None:
+    def _gather(self, channel: ChatEventChannel, members: Iterable[MemberReceipt]) -> None:
         """At once if it was quiet; then what comes within a window goes together."""
         if channel.readers:
-            rules.merge(channel.heard, members)
+            rules.merge(channel.received, members)
         rules.merge(channel.waiting, members)
         if channel.timer is None:
-            self._tell(channel)
+            self._push(channel)
 
-    def _tell(self, channel: ChatChannel) -> None:
+    def _push(self, channel: ChatEventChannel) -> None:
         channel.timer = None
-        if not channel.waiting or not channel.seats:
+        if not channel.waiting or not channel.devices:
             return
         members, channel.waiting = tuple(channel.waiting.values()), {}
         self._counts.receipts += self._send(channel, _frame(channel.key.chat, members))
-        channel.timer = asyncio.get_running_loop().call_later(self._within_s, self._tell, channel)
+        channel.timer = asyncio.get_running_loop().call_later(self._within_s, self._push, channel)
 
-    def _send(self, channel: ChatChannel, frame: bytes, but: UserId | None = None) -> int:
+    def _send(self, channel: ChatEventChannel, frame: bytes, but: UserId | None = None) -> int:
         """One frame, encoded once. Who resumes gets the whole state when he is through."""
         sockets = [
             seat.socket
-            for seat, is_open in channel.seats.items()
+            for seat, is_open in channel.devices.items()
             if is_open and seat.is_live and seat.user != but
         ]
         if sockets:
@@ -183,11 +191,11 @@ class ChatSigns:
         return len(sockets)
 
 
-def _frame(chat: ChatId, members: Iterable[Got], *, is_all: bool = False) -> bytes:
+def _frame(chat: ChatId, members: Iterable[MemberReceipt], *, is_all: bool = False) -> bytes:
     return encode_push(ReceiptsPush(chat=chat, members=tuple(map(_got, members)), is_all=is_all))
 
 
-def _got(got: Got) -> GotFrame:
+def _got(got: MemberReceipt) -> GotFrame:
     return GotFrame(
         user=got.user,
         delivered=got.delivered or None,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class SignCounts:
-    """Frames by kind; `states`: whole states that were read; `looks`: users whose presence was looked up.
+class EphemeralStats:
+    """Frames by kind; `states`: whole states that were read; `subscriptions`: users whose presence was looked up.
 
     `lost`: what could not be said, because Redis did not answer.
     """
@@ -15,5 +15,5 @@ class SignCounts:
     presence: int = 0
     own_reads: int = 0
     states: int = 0
-    looks: int = 0
+    subscriptions: int = 0
     lost: int = 0

@@ -4,93 +4,103 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, final
 
-from tidings.delivery.model import Row
-from tidings.gateway.crew import Crew
+from tidings.delivery.model import ChatRow
+from tidings.gateway.crew import WorkQueue
 from tidings.gateway.hub import Hub
-from tidings.gateway.seat import Seat
-from tidings.gateway.signs.chats import ChatSigns, ReadWhole
-from tidings.gateway.signs.counts import SignCounts
-from tidings.gateway.signs.looks import Looks
-from tidings.gateway.signs.people import PeopleSigns, Seeing
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.signs.chats import ChatSubscriptions, ReadReceiptSnapshot
+from tidings.gateway.signs.counts import EphemeralStats
+from tidings.gateway.signs.looks import DeviceSubscriptions
+from tidings.gateway.signs.people import PresenceSubscriptions, PresenceVisibility
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.routing.model import OwnRead
-from tidings.routing.ports import Ears, RoutesAwayError
-from tidings.signs.model import Hint, Typing, encode
-from tidings.signs.ports import Line, Presences
+from tidings.routing.model import OwnReadAdvanced
+from tidings.routing.ports import BusSubscriber, RegistryUnavailableError
+from tidings.signs.model import PresenceHint, TypingEvent, encode_event
+from tidings.signs.ports import BusPublisher, PresenceStore
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.signs import Subscribe, Unsubscribe
-from tidings.wire.frames.watermarks import Got, Receipts
+from tidings.wire.frames.watermarks import MemberWatermarks, Receipts
 
 OWN_READS: Final = 50
 """Of so many chats, the newest, a device that comes back is told how far its user has read meanwhile."""
-_STOPS_AT_ONCE: Final = 16
-_HINTS_AT_ONCE: Final = 64
+_MAX_CONCURRENT_STOPS: Final = 16
+_MAX_CONCURRENT_HINTS: Final = 64
 
-type Report = Callable[[str, BaseException], None]
-type _Hint = tuple[TenantId, UserId, Hint]
+type ErrorReporter = Callable[[str, BaseException], None]
+type _Hint = tuple[TenantId, UserId, PresenceHint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignOptions:
-    """`subscriptions`: so many chats and users one device may look at. `hold_s`: so long one is gone before that is told.
+class EphemeralOptions:
+    """`subscriptions`: so many chats and users one device may look at. `presence_grace_s`: so long one is gone before that is told.
 
-    `look_every_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
+    `presence_refresh_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
     """
 
     receipts_within_s: float = 0.2
     subscriptions: int = 500
-    hold_s: float = 10.0
-    look_every_s: float = 30.0
+    presence_grace_s: float = 10.0
+    presence_refresh_s: float = 30.0
 
 
-class Whole(ReadWhole, Protocol):
-    async def may_tell(self, chat: ChatKey, user: UserId, /) -> bool: ...
+class ReceiptSnapshots(ReadReceiptSnapshot, Protocol):
+    async def may_report(self, chat: ChatKey, user: UserId, /) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignWorld:
-    line: Line
-    whole: Whole
-    presences: Presences
-    seeing: Seeing
-    options: SignOptions = SignOptions()
+class EphemeralDeps:
+    bus: BusPublisher
+    whole: ReceiptSnapshots
+    presences: PresenceStore
+    seeing: PresenceVisibility
+    options: EphemeralOptions = EphemeralOptions()
 
 
 @final
-class Signs:
-    def __init__(self, world: SignWorld, ears: Ears, hub: Hub[Seat], report: Report) -> None:
-        self._world = world
+class EphemeralService:
+    def __init__(
+        self,
+        deps: EphemeralDeps,
+        subscriber: BusSubscriber,
+        hub: Hub[ConnectedDevice],
+        on_error: ErrorReporter,
+    ) -> None:
+        self._deps = deps
         self._hub = hub
-        self.counts = SignCounts()
-        self.chats = ChatSigns(
-            ears,
-            world.whole,
+        self.counts = EphemeralStats()
+        self.chats = ChatSubscriptions(
+            subscriber,
+            deps.whole,
             hub,
-            within_s=world.options.receipts_within_s,
+            within_s=deps.options.receipts_within_s,
             counts=self.counts,
-            report=report,
+            on_error=on_error,
         )
-        self.people = PeopleSigns(
-            ears,
-            world.presences,
-            world.seeing,
+        self.presence_subscriptions = PresenceSubscriptions(
+            subscriber,
+            deps.presences,
+            deps.seeing,
             hub,
-            hold_s=world.options.hold_s,
-            look_every_s=world.options.look_every_s,
+            hold_s=deps.options.presence_grace_s,
+            look_every_s=deps.options.presence_refresh_s,
             counts=self.counts,
-            report=report,
+            on_error=on_error,
         )
-        self._aways: Crew[Seat] = Crew(self._set_away, _HINTS_AT_ONCE, report)
-        self._hints: Crew[_Hint] = Crew(self._hint, _HINTS_AT_ONCE, report)
-        self._stops: Crew[tuple[ChatKey, UserId]] = Crew(self._stop_typing, _STOPS_AT_ONCE, report)
+        self._aways: WorkQueue[ConnectedDevice] = WorkQueue(
+            self._set_presence, _MAX_CONCURRENT_HINTS, on_error
+        )
+        self._hints: WorkQueue[_Hint] = WorkQueue(self._hint, _MAX_CONCURRENT_HINTS, on_error)
+        self._stops: WorkQueue[tuple[ChatKey, UserId]] = WorkQueue(
+            self._stop_typing, _MAX_CONCURRENT_STOPS, on_error
+        )
 
-    def subscribe(self, seat: Seat, asked: Subscribe) -> None:
+    def subscribe(self, device: ConnectedDevice, asked: Subscribe) -> None:
         """What is not his to see is left out without a word: an error would tell that it is there."""
-        looks = seat.looks = seat.looks or Looks()
+        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
         chats, users = {ChatId(chat) for chat in asked.chats}, {UserId(user) for user in asked.users}
-        most = self._world.options.subscriptions
+        most = self._deps.options.subscriptions
         if looks.would_have(chats, users) > most:
             raise TidingsError(
                 Code.REQUEST_INVALID,
@@ -99,39 +109,39 @@ class Signs:
             )
         looks.chats.update(dict.fromkeys(chats))
         looks.users.update(dict.fromkeys(users))
-        if seat.is_live:
+        if device.is_live:
             for chat in chats:
-                self.chats.look(seat, chat)
-            self.people.look(seat, users, anew=True)
+                self.chats.subscribe(device, chat)
+            self.presence_subscriptions.subscribe(device, users, anew=True)
 
-    def unsubscribe(self, seat: Seat, asked: Unsubscribe) -> None:
-        if seat.looks is None:
+    def unsubscribe(self, device: ConnectedDevice, asked: Unsubscribe) -> None:
+        if device.subscriptions is None:
             return
         for name in asked.chats:
-            seat.looks.chats.pop(ChatId(name), None)
-            self.chats.leave(seat, ChatId(name))
+            device.subscriptions.chats.pop(ChatId(name), None)
+            self.chats.leave(device, ChatId(name))
         for user in asked.users:
-            seat.looks.users.pop(UserId(user), None)
-            self.people.leave(seat, UserId(user))
+            device.subscriptions.users.pop(UserId(user), None)
+            self.presence_subscriptions.leave(device, UserId(user))
 
-    async def typing(self, seat: Seat, chat: ChatId, *, is_typing: bool) -> None:
+    async def typing(self, device: ConnectedDevice, chat: ChatId, *, is_typing: bool) -> None:
         """In a large chat, or to somebody with a block between them, it is not passed on."""
-        place = seat.places.get(chat)
-        if place is None or not place.is_member or chat in seat.rooms:
+        place = device.positions.get(chat)
+        if place is None or not place.is_member or chat in device.large_chat_channels:
             return
-        key = seat.chat(chat)
-        if not self.chats.is_open(seat, chat) and not await self._world.whole.may_tell(key, seat.user):
+        key = device.chat(chat)
+        if not self.chats.is_open(device, chat) and not await self._deps.whole.may_report(key, device.user):
             return
-        looks = seat.looks = seat.looks or Looks()
+        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
         if is_typing:
             looks.typing[chat] = None
         else:
             looks.typing.pop(chat, None)
-        await self._say(key, Typing(seat.user, is_typing))
-        if seat.is_gone:
-            self._stop_all(seat)
+        await self._publish(key, TypingEvent(device.user, is_typing))
+        if device.is_gone:
+            self._stop_all(device)
 
-    def own_read(self, word: OwnRead) -> None:
+    def own_read(self, word: OwnReadAdvanced) -> None:
         frame = _own(word.chat, word.user, word.read)
         for each in word.devices:
             seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
@@ -139,102 +149,102 @@ class Signs:
                 self.counts.own_reads += 1
                 seat.connected.push(frame)
 
-    def read(self, seat: Seat, rows: Sequence[Row]) -> None:
+    def read(self, device: ConnectedDevice, rows: Sequence[ChatRow]) -> None:
         """A device that comes back: what its user has read on others meanwhile nobody has told it."""
         newest = sorted((row for row in rows if row.read), key=_activity, reverse=True)
         for row in newest[:OWN_READS]:
             self.counts.own_reads += 1
-            seat.connected.push(_own(row.chat, seat.user, row.read_up_to))
+            device.connected.push(_own(row.chat, device.user, row.read_up_to))
 
-    def live(self, seat: Seat) -> None:
+    def live(self, device: ConnectedDevice) -> None:
         """It has resumed, for the first time or again: what it may have missed of what it looks at is told."""
-        if seat.looks is not None:
-            for chat in seat.looks.chats:
-                self.chats.look(seat, chat)
-            self.people.look(seat, seat.looks.users)
+        if device.subscriptions is not None:
+            for chat in device.subscriptions.chats:
+                self.chats.subscribe(device, chat)
+            self.presence_subscriptions.subscribe(device, device.subscriptions.users)
 
-    def stirred(self, seat: Seat, chat: ChatId, entry: Entry) -> None:
+    def membership_changed(self, device: ConnectedDevice, chat: ChatId, entry: Entry) -> None:
         """Somebody came in, was taken out, blocked or unblocked: what each of them may see is judged anew."""
-        looks = seat.looks
-        if looks is None or not seat.is_live:
+        looks = device.subscriptions
+        if looks is None or not device.is_live:
             return
         if chat in looks.chats:
-            self.chats.look(seat, chat)
+            self.chats.subscribe(device, chat)
         concerned = (
-            looks.users if seat.user in entry.users else looks.users.keys() & {*entry.users, entry.sender}
+            looks.users if device.user in entry.users else looks.users.keys() & {*entry.users, entry.sender}
         )
-        self.people.look(seat, concerned)
+        self.presence_subscriptions.subscribe(device, concerned)
 
-    def left(self, seat: Seat) -> None:
-        if seat.looks is None:
+    def on_left(self, device: ConnectedDevice) -> None:
+        if device.subscriptions is None:
             return
-        for chat in seat.looks.chats:
-            self.chats.leave(seat, chat)
-        for user in seat.looks.users:
-            self.people.leave(seat, user)
-        self.people.gone(seat)
-        self._stop_all(seat)
+        for chat in device.subscriptions.chats:
+            self.chats.leave(device, chat)
+        for user in device.subscriptions.users:
+            self.presence_subscriptions.leave(device, user)
+        self.presence_subscriptions.on_disconnected(device)
+        self._stop_all(device)
 
-    def routed(self, seat: Seat) -> None:
+    def on_registered(self, device: ConnectedDevice) -> None:
         """It has a new route. What it said of itself on the one before does not count there."""
-        if seat.looks is not None and seat.looks.is_away:
-            self._aways.add(seat)
-        self._hints.add((seat.key.tenant, seat.user, Hint.CAME))
+        if device.subscriptions is not None and device.subscriptions.is_away:
+            self._aways.add(device)
+        self._hints.add((device.key.tenant, device.user, PresenceHint.CAME))
 
     def unrouted(self, tenant: TenantId, user: UserId) -> None:
-        self._hints.add((tenant, user, Hint.LEFT))
+        self._hints.add((tenant, user, PresenceHint.LEFT))
 
-    def presence(self, seat: Seat, *, is_away: bool) -> None:
-        looks = seat.looks = seat.looks or Looks()
+    def presence(self, device: ConnectedDevice, *, is_away: bool) -> None:
+        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
         looks.is_away = is_away
-        self._aways.add(seat)
+        self._aways.add(device)
 
-    async def settled(self, within_s: float) -> None:
-        await self.chats.settled()
-        await self.people.settled()
-        await self._aways.settled(0)
-        await self._hints.settled(within_s)
-        await self._stops.settled(within_s)
+    async def wait_idle(self, within_s: float) -> None:
+        await self.chats.wait_idle()
+        await self.presence_subscriptions.wait_idle()
+        await self._aways.wait_idle(0)
+        await self._hints.wait_idle(within_s)
+        await self._stops.wait_idle(within_s)
 
-    def _stop_all(self, seat: Seat) -> None:
+    def _stop_all(self, device: ConnectedDevice) -> None:
         """Others are told that he types no more, because he can't tell them himself."""
-        if seat.looks is not None:
-            typing, seat.looks.typing = seat.looks.typing, {}
+        if device.subscriptions is not None:
+            typing, device.subscriptions.typing = device.subscriptions.typing, {}
             for chat in typing:
-                self._stops.add((seat.chat(chat), seat.user))
+                self._stops.add((device.chat(chat), device.user))
 
     async def _stop_typing(self, stop: tuple[ChatKey, UserId]) -> None:
         chat, user = stop
-        await self._say(chat, Typing(user, is_typing=False))
+        await self._publish(chat, TypingEvent(user, is_typing=False))
 
-    async def _set_away(self, seat: Seat) -> None:
+    async def _set_presence(self, device: ConnectedDevice) -> None:
         """After the hint that it came: who hears this one looks."""
-        looks = seat.looks
-        if looks is None or not seat.is_routed:
+        looks = device.subscriptions
+        if looks is None or not device.is_registered:
             return
         try:
-            if await self._world.presences.set_away(seat.key, seat.epoch, is_away=looks.is_away):
-                await self._hint((seat.key.tenant, seat.user, Hint.CHANGED))
-        except RoutesAwayError:
+            if await self._deps.presences.set_away(device.key, device.epoch, is_away=looks.is_away):
+                await self._hint((device.key.tenant, device.user, PresenceHint.CHANGED))
+        except RegistryUnavailableError:
             self.counts.lost += 1
 
     async def _hint(self, hint: _Hint) -> None:
         tenant, user, what = hint
         try:
-            await self._world.line.to_presence(tenant, user, what.encode())
-        except RoutesAwayError:
+            await self._deps.bus.publish_presence(tenant, user, what.encode())
+        except RegistryUnavailableError:
             self.counts.lost += 1
 
-    async def _say(self, chat: ChatKey, sign: Typing) -> None:
+    async def _publish(self, chat: ChatKey, sign: TypingEvent) -> None:
         try:
-            await self._world.line.to_signs(chat, encode(sign))
-        except RoutesAwayError:
+            await self._deps.bus.publish_ephemeral(chat, encode_event(sign))
+        except RegistryUnavailableError:
             self.counts.lost += 1
 
 
 def _own(chat: ChatId, user: UserId, read: int) -> bytes:
-    return encode_push(Receipts(chat=chat, members=(Got(user=user, read=read),)))
+    return encode_push(Receipts(chat=chat, members=(MemberWatermarks(user=user, read=read),)))
 
 
-def _activity(row: Row) -> int:
+def _activity(row: ChatRow) -> int:
     return row.known.shown.at_ms if row.known.shown else 0

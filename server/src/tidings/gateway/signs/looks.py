@@ -6,7 +6,7 @@ from tidings.kernel.ids import ChatId, UserId
 
 
 @final
-class Looks:
+class DeviceSubscriptions:
     """`chats` and `users` in the order in which they were asked for; of some of them nothing may be his to see.
 
     `typing`: chats in which others believe that he types. `is_away`: as the device has said.

@@ -11,200 +11,208 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import count, groupby
 from typing import Final, Protocol, final
 
-from tidings.gateway.crew import Crew
+from tidings.gateway.crew import WorkQueue
 from tidings.gateway.hub import Hub
-from tidings.gateway.seat import Seat
-from tidings.gateway.signs.channels import Channel, Channels
-from tidings.gateway.signs.counts import SignCounts
+from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.signs.channels import ChannelSet, PubSubChannel
+from tidings.gateway.signs.counts import EphemeralStats
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId
-from tidings.routing.ports import Ears, RoutesAwayError
-from tidings.signs.model import UNKNOWN, Hint, Presence
-from tidings.signs.ports import Presences
-from tidings.signs.rules import ARRIVED, Watched, is_news, looked
+from tidings.routing.ports import BusSubscriber, RegistryUnavailableError
+from tidings.signs.model import UNKNOWN, Presence, PresenceHint
+from tidings.signs.ports import PresenceStore
+from tidings.signs.rules import ARRIVED, WatchedPresence, has_changed, next_presence
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.signs import PresencePush
 
-LOOKED_UP_AT_ONCE: Final = 500
+MAX_CONCURRENT_LOOKED_UP: Final = 500
 TURN_S: Final = 0.1
 """Looks that are due about the same time leave together."""
-_JUDGED_AT_ONCE: Final = 8
-_AGAIN_S: Final = 2.0
+_MAX_CONCURRENT_JUDGED: Final = 8
+_RETRY_S: Final = 2.0
 
-type Person = tuple[TenantId, UserId]
-type Report = Callable[[str, BaseException], None]
+type UserKey = tuple[TenantId, UserId]
+type ErrorReporter = Callable[[str, BaseException], None]
 
 
-class Seeing(Protocol):
+class PresenceVisibility(Protocol):
     async def visible(
         self, tenant: TenantId, viewer: UserId, chats: Collection[ChatId], users: Collection[UserId], /
     ) -> set[UserId]: ...
 
 
-class PersonChannel(Channel[Person]):
+class PresenceChannel(PubSubChannel[UserKey]):
     """`due_at`: when he is looked up next; what stands in the queue for another time is void.
 
     `denied`: who may not see him. They are here all the same, to be judged anew when the rules change.
     """
 
-    def __init__(self, key: Person) -> None:
+    def __init__(self, key: UserKey) -> None:
         super().__init__(key)
-        self.watched = Watched()
+        self.watched = WatchedPresence()
         self.due_at = 0.0
-        self.denied: set[Seat] = set()
+        self.denied: set[ConnectedDevice] = set()
 
     @property
     def is_seen(self) -> bool:
-        return len(self.denied) < len(self.seats)
+        return len(self.denied) < len(self.devices)
 
 
 @final
-class PeopleSigns:
+class PresenceSubscriptions:
     """`hold_s`: how long one must be gone to be shown as gone. `look_every_s`: about how often each is looked up."""
 
     def __init__(
         self,
-        ears: Ears,
-        presences: Presences,
-        seeing: Seeing,
-        hub: Hub[Seat],
+        subscriber: BusSubscriber,
+        presences: PresenceStore,
+        seeing: PresenceVisibility,
+        hub: Hub[ConnectedDevice],
         *,
         hold_s: float,
         look_every_s: float,
-        counts: SignCounts,
-        report: Report,
+        counts: EphemeralStats,
+        on_error: ErrorReporter,
     ) -> None:
         self._presences = presences
         self._seeing = seeing
         self._hub = hub
-        self._hold_s = hold_s
-        self._look_every_s = look_every_s
+        self._grace_s = hold_s
+        self._refresh_s = look_every_s
         self._counts = counts
-        self.channels: Channels[Person, PersonChannel] = Channels(
-            PersonChannel, lambda key, hear: ears.at_presence(*key, hear), self
+        self.channels: ChannelSet[UserKey, PresenceChannel] = ChannelSet(
+            PresenceChannel, lambda key, hear: subscriber.subscribe_presence(*key, hear), self
         )
-        self._asked: dict[Seat, set[UserId]] = {}
-        self._judging: Crew[Seat] = Crew(self._judge, _JUDGED_AT_ONCE, report)
-        self._looking: Crew[None] = Crew(self._look, 1, report)
-        self._queue: list[tuple[float, int, PersonChannel]] = []
+        self._asked: dict[ConnectedDevice, set[UserId]] = {}
+        self._judging: WorkQueue[ConnectedDevice] = WorkQueue(self._judge, _MAX_CONCURRENT_JUDGED, on_error)
+        self._looking: WorkQueue[None] = WorkQueue(self._refresh, 1, on_error)
+        self._queue: list[tuple[float, int, PresenceChannel]] = []
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
         self._turns_at = 0.0
 
-    def look(self, seat: Seat, users: Iterable[UserId], *, anew: bool = False) -> None:
+    def subscribe(self, device: ConnectedDevice, users: Iterable[UserId], *, anew: bool = False) -> None:
         """Also for one who looks already: whether he may is judged anew. What he was told is told again with `anew`."""
         users = list(users)
         for user in users if anew else ():
-            if (channel := self.channels.get((seat.key.tenant, user))) is not None and seat in channel.seats:
-                channel.seats[seat] = False
-        self._asked.setdefault(seat, set()).update(users)
-        if self._asked[seat]:
-            self._judging.add(seat)
+            if (
+                channel := self.channels.get((device.key.tenant, user))
+            ) is not None and device in channel.devices:
+                channel.devices[device] = False
+        self._asked.setdefault(device, set()).update(users)
+        if self._asked[device]:
+            self._judging.add(device)
 
-    def leave(self, seat: Seat, user: UserId) -> None:
-        if seat in self._asked:
-            self._asked[seat].discard(user)
-        if (channel := self.channels.get((seat.key.tenant, user))) is not None:
-            channel.denied.discard(seat)
-        self.channels.leave(seat, (seat.key.tenant, user))
+    def leave(self, device: ConnectedDevice, user: UserId) -> None:
+        if device in self._asked:
+            self._asked[device].discard(user)
+        if (channel := self.channels.get((device.key.tenant, user))) is not None:
+            channel.denied.discard(device)
+        self.channels.leave(device, (device.key.tenant, user))
 
-    def gone(self, seat: Seat) -> None:
-        self._asked.pop(seat, None)
+    def on_disconnected(self, device: ConnectedDevice) -> None:
+        self._asked.pop(device, None)
 
-    async def settled(self) -> None:
+    async def wait_idle(self) -> None:
         self.channels.close()
         self._queue.clear()
         if self._timer is not None:
             self._timer.cancel()
-        await self._judging.settled(0)
-        await self._looking.settled(0)
+        await self._judging.wait_idle(0)
+        await self._looking.wait_idle(0)
 
-    def stands(self, channel: PersonChannel, /) -> None:
-        self._look_in(channel, TURN_S * random.random())  # noqa: S311 - spreads look-ups
+    def on_subscribed(self, channel: PresenceChannel, /) -> None:
+        self._schedule_refresh(channel, TURN_S * random.random())  # noqa: S311 - spreads look-ups
 
-    def said(self, channel: PersonChannel, payload: bytes, /) -> None:
+    def on_message(self, channel: PresenceChannel, payload: bytes, /) -> None:
         match payload.decode(errors="replace"):
-            case Hint.RULES:
-                for seat in list(channel.seats):
-                    self.look(seat, [channel.key[1]])
-            case Hint.CAME if channel.is_seen:
+            case PresenceHint.RULES:
+                for seat in list(channel.devices):
+                    self.subscribe(seat, [channel.key[1]])
+            case PresenceHint.CAME if channel.is_seen:
                 self._show(channel, ARRIVED)
             case _:
-                self._look_in(channel, TURN_S)
+                self._schedule_refresh(channel, TURN_S)
 
-    async def _judge(self, seat: Seat) -> None:
+    async def _judge(self, device: ConnectedDevice) -> None:
         """Whom of those he asked for he may see: a few reads for all of them."""
-        users = self._asked.pop(seat, set())
-        if seat.is_gone or not users:
+        users = self._asked.pop(device, set())
+        if device.is_gone or not users:
             return
-        chats = {chat for chat, place in seat.places.items() if place.is_member}
+        chats = {chat for chat, place in device.positions.items() if place.is_member}
         try:
-            visible = await self._seeing.visible(seat.key.tenant, seat.user, chats, users)
+            visible = await self._seeing.visible(device.key.tenant, device.user, chats, users)
         except TidingsError:
-            asyncio.get_running_loop().call_later(_AGAIN_S, self._judge_again, seat, users)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._recheck_access, device, users)
             return
-        wanted = set(seat.looks.users) if seat.looks is not None and not seat.is_gone else set()
+        wanted = (
+            set(device.subscriptions.users)
+            if device.subscriptions is not None and not device.is_gone
+            else set()
+        )
         for user in users & wanted:
-            channel = self.channels.enter(seat, (seat.key.tenant, user))
+            channel = self.channels.enter(device, (device.key.tenant, user))
             if user in visible:
-                self._enter(seat, channel)
+                self._enter(device, channel)
             else:
-                self._deny(seat, channel)
+                self._deny(device, channel)
 
-    def _judge_again(self, seat: Seat, users: set[UserId]) -> None:
-        if not seat.is_gone:
-            self.look(seat, users)
+    def _recheck_access(self, device: ConnectedDevice, users: set[UserId]) -> None:
+        if not device.is_gone:
+            self.subscribe(device, users)
 
-    def _deny(self, seat: Seat, channel: PersonChannel) -> None:
+    def _deny(self, device: ConnectedDevice, channel: PresenceChannel) -> None:
         """Once he has been told that nothing is known he is told no more."""
-        was_told = seat in channel.denied and channel.seats[seat]
-        channel.denied.add(seat)
-        channel.seats[seat] = True
+        was_told = device in channel.denied and channel.devices[device]
+        channel.denied.add(device)
+        channel.devices[device] = True
         if not channel.is_seen:
             # nobody looks him up now: who may see him again begins with a look
-            channel.watched = Watched()
+            channel.watched = WatchedPresence()
         if not was_told:
-            self._push([seat], channel.key[1], UNKNOWN)
+            self._push([device], channel.key[1], UNKNOWN)
 
-    def _enter(self, seat: Seat, channel: PersonChannel) -> None:
-        if seat in channel.denied:
-            channel.denied.discard(seat)
-            channel.seats[seat] = False
+    def _enter(self, device: ConnectedDevice, channel: PresenceChannel) -> None:
+        if device in channel.denied:
+            channel.denied.discard(device)
+            channel.devices[device] = False
         if channel.watched.shown is not None:
-            self._tell(channel, [] if channel.seats[seat] else [seat], channel.watched.shown)
-        elif channel.is_standing:
-            self._look_in(channel, 0.0)
+            self._push_presence(channel, [] if channel.devices[device] else [device], channel.watched.shown)
+        elif channel.is_subscribed:
+            self._schedule_refresh(channel, 0.0)
 
-    def _show(self, channel: PersonChannel, after: Watched) -> None:
+    def _show(self, channel: PresenceChannel, after: WatchedPresence) -> None:
         """News go to all who look; to who has just begun to, whatever is shown."""
         before, channel.watched = channel.watched, after
         if after.shown is None:
             return
-        everybody = is_news(before, after)
-        self._tell(
+        everybody = has_changed(before, after)
+        self._push_presence(
             channel,
             [
                 seat
-                for seat, is_open in channel.seats.items()
+                for seat, is_open in channel.devices.items()
                 if (everybody or not is_open) and seat not in channel.denied
             ],
             after.shown,
         )
 
-    def _tell(self, channel: PersonChannel, seats: Iterable[Seat], shown: Presence) -> None:
+    def _push_presence(
+        self, channel: PresenceChannel, devices: Iterable[ConnectedDevice], shown: Presence
+    ) -> None:
         """Who resumes is told when he is through."""
-        to = [seat for seat in seats if seat.is_live]
-        channel.seats.update({seat: seat.is_live for seat in seats})
+        to = [seat for seat in devices if seat.is_live]
+        channel.devices.update({seat: seat.is_live for seat in devices})
         self._push(to, channel.key[1], shown)
 
-    def _push(self, seats: Iterable[Seat], user: UserId, shown: Presence) -> None:
-        sockets = [seat.socket for seat in seats]
+    def _push(self, devices: Iterable[ConnectedDevice], user: UserId, shown: Presence) -> None:
+        sockets = [seat.socket for seat in devices]
         if sockets:
             frame = PresencePush(user=user, status=shown.status.value, at=shown.seen_ms)
             self._counts.presence += len(sockets)
             self._hub.send(encode_push(frame), sockets)
 
-    def _look_in(self, channel: PersonChannel, wait_s: float) -> None:
+    def _schedule_refresh(self, channel: PresenceChannel, wait_s: float) -> None:
         channel.due_at = self._now() + wait_s
         heapq.heappush(self._queue, (channel.due_at, next(self._numbers), channel))
         self._arm()
@@ -220,17 +228,17 @@ class PeopleSigns:
         self._timer = None
         self._looking.add(None)
 
-    async def _look(self, _: None) -> None:
+    async def _refresh(self, _: None) -> None:
         """All that are due, tenant by tenant, some at once."""
         due = self._take_due()
         for tenant, channels in groupby(sorted(due, key=lambda each: each.key), lambda each: each.key[0]):
-            await self._look_up(tenant, list(channels))
+            await self._read_presence(tenant, list(channels))
         self._arm()
 
-    def _take_due(self) -> list[PersonChannel]:
-        due: dict[PersonChannel, None] = {}
+    def _take_due(self) -> list[PresenceChannel]:
+        due: dict[PresenceChannel, None] = {}
         until = self._now() + TURN_S / 2
-        while self._queue and self._queue[0][0] <= until and len(due) < LOOKED_UP_AT_ONCE:
+        while self._queue and self._queue[0][0] <= until and len(due) < MAX_CONCURRENT_LOOKED_UP:
             at, _, channel = heapq.heappop(self._queue)
             if channel.due_at != at or self.channels.get(channel.key) is not channel:
                 continue
@@ -239,29 +247,31 @@ class PeopleSigns:
                 due[channel] = None
         return list(due)
 
-    async def _look_up(self, tenant: TenantId, channels: list[PersonChannel]) -> None:
-        self._counts.looks += len(channels)
+    async def _read_presence(self, tenant: TenantId, channels: list[PresenceChannel]) -> None:
+        self._counts.subscriptions += len(channels)
         try:
-            found = await self._presences.of(tenant, [channel.key[1] for channel in channels])
-        except RoutesAwayError:
+            found = await self._presences.read(tenant, [channel.key[1] for channel in channels])
+        except RegistryUnavailableError:
             for channel in channels:
-                self._look_in(channel, _AGAIN_S * (0.5 + random.random()))  # noqa: S311 - as above
+                self._schedule_refresh(channel, _RETRY_S * (0.5 + random.random()))  # noqa: S311 - as above
             return
         for channel in channels:
             if not channel.is_seen:
                 continue
             if channel.key[1] not in found:
-                self._look_in(channel, _AGAIN_S * (0.5 + random.random()))  # noqa: S311 - as above
+                self._schedule_refresh(channel, _RETRY_S * (0.5 + random.random()))  # noqa: S311 - as above
                 continue
-            self._show(channel, looked(channel.watched, found[channel.key[1]], self._now(), self._hold_s))
+            self._show(
+                channel, next_presence(channel.watched, found[channel.key[1]], self._now(), self._grace_s)
+            )
             if not channel.due_at:
-                self._look_in(channel, self._next_s(channel.watched))
+                self._schedule_refresh(channel, self._next_s(channel.watched))
 
-    def _next_s(self, watched: Watched) -> float:
-        usual_s = self._look_every_s * (0.75 + 0.5 * random.random())  # noqa: S311 - as above
+    def _next_s(self, watched: WatchedPresence) -> float:
+        usual_s = self._refresh_s * (0.75 + 0.5 * random.random())  # noqa: S311 - as above
         if watched.absent_since is None:
             return usual_s
-        return min(usual_s, max(0.0, watched.absent_since + self._hold_s - self._now()) + TURN_S / 2)
+        return min(usual_s, max(0.0, watched.absent_since + self._grace_s - self._now()) + TURN_S / 2)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -3,10 +3,10 @@
 import json
 from http import HTTPStatus
 
-from tidings.gateway.socket.ports import Refusal
+from tidings.gateway.socket.ports import UpgradeRefusal
 
 
-def spelled(refusal: Refusal) -> bytes:
+def render_refusal(refusal: UpgradeRefusal) -> bytes:
     body = _body(refusal)
     fields = {
         "Content-Type": "application/problem+json",
@@ -21,7 +21,7 @@ def spelled(refusal: Refusal) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
-def _body(refusal: Refusal) -> bytes:
+def _body(refusal: UpgradeRefusal) -> bytes:
     problem: dict[str, object] = {
         "status": refusal.status,
         "code": refusal.code.value,

@@ -20,27 +20,29 @@ from picows import (
 )
 from picows.picows import WSCloseHandshake, WSCloseInfo, WSProtocol  # type: ignore[attr-defined]  # compiled, missing in its stub
 
-from tidings.gateway.socket.conduct import Conduct, Rooms
-from tidings.gateway.socket.door import Door
-from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
+from tidings.gateway.socket.conduct import ListenerContext, SocketMixin
+from tidings.gateway.socket.door import HandshakeProtocol
+from tidings.gateway.socket.incoming import FragmentBuffer, ProtocolViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
-from tidings.gateway.socket.upgrade import told_again
+from tidings.gateway.socket.ports import Socket, SocketCloseCode, UpgradeRequest
+from tidings.gateway.socket.upgrade import rebuild_request
 
 _TEXT, _BINARY, _CONTINUATION = WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.CONTINUATION
 _PING, _PONG, _CLOSE = WSMsgType.PING, WSMsgType.PONG, WSMsgType.CLOSE
 _READ_BUFFER_BYTES = 2_048
 _COPIED_UP_TO_BYTES = 8_192
-_HEADER_ROOM_BYTES = 14
+_HEADER_BYTES = 14
 _CODES = range(1_000, 5_000)
-_NEVER_SENT = {CloseCode.NONE_GIVEN, CloseCode.ABNORMAL}
+_NEVER_SENT = {SocketCloseCode.NONE_GIVEN, SocketCloseCode.ABNORMAL}
 
 
 @final
-class Picows:
-    """The `Library`."""
+class PicowsBackend:
+    """The `TransportBackend`."""
 
-    async def attach(self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions) -> None:
+    async def attach(
+        self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
+    ) -> None:
         """On the loop's own transport: aiofastnet's, which picows would take, does not hear a reset on uvloop."""
         loop = asyncio.get_running_loop()
         limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
@@ -56,14 +58,16 @@ class Picows:
             if (ws := socket.ws) is not None:
                 ws.send(_TEXT, data)
 
-    def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
-        socket = PicowsSocket(rooms, upgrade)
+    def open(
+        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+    ) -> None:
+        socket = PicowsSocket(large_chats, upgrade)
         protocol = WSProtocol(
             host_port=None,
             ws_path=None,
             is_client_side=False,
             ws_listener_factory=lambda _: _answer(socket, upgrade),
-            logger=_Ear(socket),
+            logger=_PicowsListener(socket),
             disconnect_on_exception=True,
             websocket_handshake_timeout=None,
             enable_auto_ping=False,
@@ -72,7 +76,7 @@ class Picows:
             auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
             # A ping passes through us, to count as heard.
             enable_auto_pong=False,
-            max_frame_size=rooms.options.max_message_bytes,
+            max_frame_size=large_chats.options.max_message_bytes,
             extra_headers=None,
             read_buffer_init_size=_READ_BUFFER_BYTES,
         )
@@ -81,10 +85,10 @@ class Picows:
         transport.set_protocol(protocol)
         transport.resume_reading()
         protocol.connection_made(transport)
-        _feed(protocol, told_again(upgrade, extensions=None) + rest)
+        _feed(protocol, rebuild_request(upgrade, extensions=None) + rest)
 
 
-def _answer(socket: "PicowsSocket", upgrade: Upgrade) -> WSUpgradeResponseWithListener:
+def _answer(socket: "PicowsSocket", upgrade: UpgradeRequest) -> WSUpgradeResponseWithListener:
     chosen = {} if upgrade.subprotocol is None else {"Sec-WebSocket-Protocol": upgrade.subprotocol}
     response: WSUpgradeResponse = WSUpgradeResponse.create_101_response(chosen)
     return WSUpgradeResponseWithListener(response, socket)
@@ -101,7 +105,7 @@ def _feed(protocol: WSProtocol, data: bytes) -> None:
 
 
 @final
-class PicowsSocket(Conduct, WSListener):
+class PicowsSocket(SocketMixin, WSListener):
     """A connection; picows calls its `on_ws_…` methods and the two about writing."""
 
     # Where the other parent is compiled, slots are much quicker to reach than a dictionary.
@@ -123,15 +127,15 @@ class PicowsSocket(Conduct, WSListener):
     send: Callable[[bytes], None]
     _on_message: Callable[[bytes], None]
 
-    def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
-        self._rooms = rooms
+    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
+        self._context = large_chats
         self.upgrade = upgrade
-        self._is_heard = True
+        self._is_open = True
         self._received_at = 0.0
         self.send = self._on_message = _unheard
         self.ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
-        self._fragments: Fragments | None = None
+        self._fragments: FragmentBuffer | None = None
 
     @override
     def on_ws_connected(self, transport: WSTransport) -> None:
@@ -157,11 +161,11 @@ class PicowsSocket(Conduct, WSListener):
         if ws is None or self._code is not None:
             return
         self._on_message = _unheard
-        self._hang_up_later()
+        self._schedule_abort()
         closing = cast("WSCloseHandshake | None", ws.close_handshake)
         if closing is not None and closing.recv is not None:
-            self._code = _number(closing.recv) or CloseCode.NONE_GIVEN
-            ws.send_close(_number(closing.recv) or CloseCode.NORMAL)  # type: ignore[arg-type]  # as below
+            self._code = _number(closing.recv) or SocketCloseCode.NONE_GIVEN
+            ws.send_close(_number(closing.recv) or SocketCloseCode.NORMAL)  # type: ignore[arg-type]  # as below
 
     @override
     def pause_writing(self) -> None:
@@ -174,7 +178,7 @@ class PicowsSocket(Conduct, WSListener):
     @override
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One plain text frame is nearly all there is, so it is taken here without a detour."""
-        self._is_heard = True
+        self._is_open = True
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
             if is_plain and frame.fin and frame.msg_type is _TEXT and self._fragments is None:
@@ -184,7 +188,7 @@ class PicowsSocket(Conduct, WSListener):
                 self._on_message(data)
             else:
                 self._handle(transport, frame)
-        except ViolationError as violation:
+        except ProtocolViolationError as violation:
             self.close(violation.code, violation.reason)
         except Exception as error:  # noqa: BLE001 - whatever the receiver raised
             self._at_fault(error)
@@ -193,7 +197,7 @@ class PicowsSocket(Conduct, WSListener):
         """All that is not a message in one frame."""
         kind = frame.msg_type
         if frame.rsv1 or frame.rsv2 or frame.rsv3:
-            raise ViolationError(CloseCode.PROTOCOL_ERROR, "reserved bits are not in use")
+            raise ProtocolViolationError(SocketCloseCode.PROTOCOL_ERROR, "reserved bits are not in use")
         if kind == _CLOSE:
             self._peer_closes(ws, frame)
         elif self._code is not None:
@@ -202,14 +206,14 @@ class PicowsSocket(Conduct, WSListener):
             if self._count_part() and kind == _PING:
                 ws.send_pong(frame.get_payload_as_bytes())
         elif kind == _BINARY:
-            raise ViolationError(CloseCode.UNSUPPORTED, "only text is spoken here")
+            raise ProtocolViolationError(SocketCloseCode.UNSUPPORTED, "only text is spoken here")
         elif frame.fin or self._count_part():
             self._gather(frame, is_first=kind == _TEXT)
 
     def _gather(self, frame: WSFrame, *, is_first: bool) -> None:
         if is_first is (self._fragments is not None):
-            raise ViolationError(CloseCode.PROTOCOL_ERROR, "fragments are out of order")
-        fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
+            raise ProtocolViolationError(SocketCloseCode.PROTOCOL_ERROR, "fragments are out of order")
+        fragments = self._fragments or FragmentBuffer(self._context.options.max_message_bytes)
         whole = fragments.add(frame.get_payload_as_bytes(), is_last=bool(frame.fin))
         self._fragments = fragments if whole is None else None
         if whole is not None:
@@ -218,19 +222,19 @@ class PicowsSocket(Conduct, WSListener):
     def _peer_closes(self, ws: WSTransport, frame: WSFrame) -> None:
         """Answer in kind, then hang up: of the two a server does it first."""
         payload = frame.get_payload_as_bytes()
-        code = int.from_bytes(payload[:2]) if payload else CloseCode.NONE_GIVEN
+        code = int.from_bytes(payload[:2]) if payload else SocketCloseCode.NONE_GIVEN
         if payload and (code not in _CODES or code in _NEVER_SENT):
-            self.close(CloseCode.PROTOCOL_ERROR, "nobody sends this close code")
+            self.close(SocketCloseCode.PROTOCOL_ERROR, "nobody sends this close code")
         elif self._code is None:
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
         self.ws = None
         self.send = self._on_message = _unheard
         ws.disconnect()
-        self._hang_up_later()
+        self._schedule_abort()
 
     @override
-    def _say_close(self, code: int, reason: str) -> None:
+    def _send_close(self, code: int, reason: str) -> None:
         if self.ws is not None:
             self._on_message = _unheard
             self.ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
@@ -241,7 +245,7 @@ def _send(ws: WSTransport, data: bytes) -> None:
     if len(data) <= _COPIED_UP_TO_BYTES:
         ws.send(_TEXT, data)
     else:
-        ws.send_reuse_external_bytearray(_TEXT, bytearray(_HEADER_ROOM_BYTES) + data, _HEADER_ROOM_BYTES)
+        ws.send_reuse_external_bytearray(_TEXT, bytearray(_HEADER_BYTES) + data, _HEADER_BYTES)
 
 
 def _number(said: WSCloseInfo | None) -> int:
@@ -254,7 +258,7 @@ def _unheard(_: bytes) -> None:
 
 
 @final
-class _Ear:
+class _PicowsListener:
     """Stands where picows wants a logger. It would make one for each connection and tell of each; and only its
     logger hears, before the close is sent, that it found a frame it can't read.
     """

@@ -14,19 +14,21 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from tidings.gateway.socket.conduct import Conduct, Rooms
-from tidings.gateway.socket.door import Door
-from tidings.gateway.socket.incoming import Fragments, ViolationError, check_utf8
+from tidings.gateway.socket.conduct import ListenerContext, SocketMixin
+from tidings.gateway.socket.door import HandshakeProtocol
+from tidings.gateway.socket.incoming import FragmentBuffer, ProtocolViolationError, check_utf8
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import CloseCode, Socket, Upgrade
-from tidings.gateway.socket.upgrade import told_again
+from tidings.gateway.socket.ports import Socket, SocketCloseCode, UpgradeRequest
+from tidings.gateway.socket.upgrade import rebuild_request
 
 
 @final
-class Websockets:
-    """The `Library`."""
+class WebsocketsBackend:
+    """The `TransportBackend`."""
 
-    async def attach(self, sock: tcp_socket.socket, make: Callable[[], Door], options: ListenOptions) -> None:
+    async def attach(
+        self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
+    ) -> None:
         loop = asyncio.get_running_loop()
         limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
         await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
@@ -35,8 +37,10 @@ class Websockets:
         for socket in sockets:
             socket.send(data)
 
-    def open(self, transport: asyncio.Transport, rooms: Rooms, upgrade: Upgrade, rest: bytes) -> None:
-        socket = WebsocketsSocket(rooms, upgrade)
+    def open(
+        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+    ) -> None:
+        socket = WebsocketsSocket(large_chats, upgrade)
         transport.set_protocol(socket)
         socket.connection_made(transport)
         if rest:
@@ -53,14 +57,14 @@ class _Protocol(ServerProtocol):
         super().recv_frame(frame)
 
 
-def _opened(upgrade: Upgrade, options: ListenOptions) -> ServerProtocol:
+def _opened(upgrade: UpgradeRequest, options: ListenOptions) -> ServerProtocol:
     """Past the handshake; its answer is the first thing to send."""
     protocol = _Protocol(
         extensions=[_compression()] if options.compresses else None,
         subprotocols=[Subprotocol(upgrade.subprotocol)] if upgrade.subprotocol else None,
         max_size=options.max_message_bytes,
     )
-    protocol.receive_data(told_again(upgrade, upgrade.extensions))
+    protocol.receive_data(rebuild_request(upgrade, upgrade.extensions))
     [request] = protocol.events_received()
     protocol.send_response(protocol.accept(cast("Request", request)))
     return protocol
@@ -86,17 +90,17 @@ def _compression() -> ServerPerMessageDeflateFactory:
 
 
 @final
-class WebsocketsSocket(Conduct, asyncio.Protocol):
+class WebsocketsSocket(SocketMixin, asyncio.Protocol):
     """A connection, as the loop's transport sees it."""
 
-    def __init__(self, rooms: Rooms, upgrade: Upgrade) -> None:
-        self._rooms = rooms
+    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
+        self._context = large_chats
         self.upgrade = upgrade
-        self._is_heard = True
+        self._is_open = True
         self._received_at = 0.0
-        self._protocol = _opened(upgrade, rooms.options)
+        self._protocol = _opened(upgrade, large_chats.options)
         self._transport = self._receiver = self._code = self._timer = None
-        self._fragments: Fragments | None = None
+        self._fragments: FragmentBuffer | None = None
 
     def send(self, data: bytes) -> None:
         if self._code is None and self._transport is not None:
@@ -104,7 +108,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
                 self._protocol.send_text(data)
                 self._write(self._protocol.data_to_send())
             else:
-                self._transport.write(self._rooms.last_frame.of(data))
+                self._transport.write(self._context.last_frame.of(data))
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -127,7 +131,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
         messages go in between, where they belong.
         """
-        self._is_heard = True
+        self._is_open = True
         self._protocol.receive_data(data)
         answers = self._protocol.data_to_send()
         for frame in self._protocol.events_received():
@@ -147,10 +151,10 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
             return
         try:
             if frame.opcode is Opcode.BINARY:
-                self.close(CloseCode.UNSUPPORTED, "only text is spoken here")
+                self.close(SocketCloseCode.UNSUPPORTED, "only text is spoken here")
             elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
                 self._gather(bytes(frame.data), is_last=frame.fin)
-        except ViolationError as violation:
+        except ProtocolViolationError as violation:
             self.close(violation.code, violation.reason)
 
     def _gather(self, data: bytes, *, is_last: bool) -> None:
@@ -158,7 +162,7 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
             check_utf8(data)
             whole: bytes | None = data
         else:
-            self._fragments = self._fragments or Fragments(self._rooms.options.max_message_bytes)
+            self._fragments = self._fragments or FragmentBuffer(self._context.options.max_message_bytes)
             whole = self._fragments.add(data, is_last=is_last)
         if whole is not None:
             self._fragments = None
@@ -169,11 +173,11 @@ class WebsocketsSocket(Conduct, asyncio.Protocol):
         """The peer closed, or the library found a violation: its answer is among what is to be sent."""
         if self._code is None and self._protocol.close_expected():
             said = self._protocol.close_rcvd or self._protocol.close_sent
-            self._code = CloseCode.ABNORMAL if said is None else said.code
-            self._hang_up_later()
+            self._code = SocketCloseCode.ABNORMAL if said is None else said.code
+            self._schedule_abort()
 
     @override
-    def _say_close(self, code: int, reason: str) -> None:
+    def _send_close(self, code: int, reason: str) -> None:
         if not self._protocol.close_expected():
             self._protocol.send_close(code, reason)
             self._write(self._protocol.data_to_send())

@@ -2,23 +2,23 @@
 
 from typing import Literal
 
-from tidings.gateway.socket.listener import Library
+from tidings.gateway.socket.listener import TransportBackend
 from tidings.kernel.errors import Code, TidingsError
 
-type LibraryName = Literal["picows", "websockets"]
+type BackendName = Literal["picows", "websockets"]
 
 
-def library(name: LibraryName, *, compresses: bool = False) -> Library:
+def load_backend(name: BackendName, *, compresses: bool = False) -> TransportBackend:
     if name == "websockets":
-        from tidings.gateway.socket.by_websockets import Websockets  # noqa: PLC0415 - as the docstring says
+        from tidings.gateway.socket.by_websockets import WebsocketsBackend  # noqa: PLC0415 - as the docstring says
 
-        return Websockets()
+        return WebsocketsBackend()
     if compresses:
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "gateway.compression: picows does not compress",
             hint='Set gateway.socket_library to "websockets", or gateway.compression to "off".',
         )
-    from tidings.gateway.socket.by_picows import Picows  # noqa: PLC0415 - as the docstring says
+    from tidings.gateway.socket.by_picows import PicowsBackend  # noqa: PLC0415 - as the docstring says
 
-    return Picows()
+    return PicowsBackend()

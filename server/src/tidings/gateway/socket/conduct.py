@@ -8,48 +8,56 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-from tidings.gateway.socket.frames import LastFrame
+from tidings.gateway.socket.frames import LastFrameCache
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import CloseCode, OnOpen, Receiver, Report, Socket, Tally, Upgrade
+from tidings.gateway.socket.ports import (
+    ErrorReporter,
+    ListenerStats,
+    MessageHandler,
+    OnOpen,
+    Socket,
+    SocketCloseCode,
+    UpgradeRequest,
+)
 
 _MAX_REASON_BYTES = 123
 
 
-class Rooms(Protocol):
+class ListenerContext(Protocol):
     """The listener, as its sockets see it."""
 
     @property
     def options(self) -> ListenOptions: ...
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> ListenerStats: ...
     @property
     def on_open(self) -> OnOpen: ...
     @property
-    def report(self) -> Report: ...
+    def report(self) -> ErrorReporter: ...
     @property
-    def last_frame(self) -> LastFrame: ...
+    def last_frame(self) -> LastFrameCache: ...
 
-    def came_in(self, socket: Socket) -> None: ...
-    def went_out(self, socket: Socket) -> None: ...
+    def opened(self, socket: Socket) -> None: ...
+    def closed(self, socket: Socket) -> None: ...
 
 
-class Conduct:
+class SocketMixin:
     """`_code` is what `on_close` will say, set by whoever closes first."""
 
-    upgrade: Upgrade
-    _is_heard: bool
+    upgrade: UpgradeRequest
+    _is_open: bool
     _received_at: float
-    _rooms: Rooms
+    _context: ListenerContext
     _transport: asyncio.Transport | None
-    _receiver: Receiver | None
+    _receiver: MessageHandler | None
     _code: int | None
     _timer: asyncio.TimerHandle | None
 
     @property
     def received_at(self) -> float:
         """A flag is cheaper to raise for every frame than a clock is to read."""
-        if self._is_heard:
-            self._is_heard = False
+        if self._is_open:
+            self._is_open = False
             self._received_at = monotonic()
         return self._received_at
 
@@ -60,23 +68,23 @@ class Conduct:
     def close(self, code: int, reason: str = "") -> None:
         if self._code is None and self._transport is not None:
             self._code = code
-            self._hang_up_later()
-            self._say_close(code, shortened(reason))
+            self._schedule_abort()
+            self._send_close(code, truncate_reason(reason))
 
     def abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
-    def _say_close(self, code: int, reason: str) -> None:
+    def _send_close(self, code: int, reason: str) -> None:
         raise NotImplementedError
 
     def _begin(self, transport: asyncio.Transport, socket: Socket) -> None:
         """From here on more than the bound in the transport's buffer calls `pause_writing`."""
         self._transport = transport
-        transport.set_write_buffer_limits(high=self._rooms.options.send_bound_bytes)
-        self._rooms.came_in(socket)
+        transport.set_write_buffer_limits(high=self._context.options.send_bound_bytes)
+        self._context.opened(socket)
         try:
-            self._receiver = self._rooms.on_open(socket, self.upgrade)
+            self._receiver = self._context.on_open(socket, self.upgrade)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends this connection only
             self._at_fault(error)
 
@@ -104,35 +112,35 @@ class Conduct:
         return is_open
 
     def _at_fault(self, error: Exception) -> None:
-        self._rooms.tally.receiver_faults += 1
-        self._rooms.report("a receiver failed", error)
-        self.close(CloseCode.INTERNAL)
+        self._context.tally.receiver_faults += 1
+        self._context.report("a receiver failed", error)
+        self.close(SocketCloseCode.INTERNAL)
 
     def _too_slow(self) -> None:
         """Called out of a write: what is buffered stays, the close frame queues behind it, nothing follows."""
         if self._code is None:
-            self._rooms.tally.too_slow += 1
-            self.close(self._rooms.options.slow_close_code, self._rooms.options.slow_close_reason)
+            self._context.tally.too_slow += 1
+            self.close(self._context.options.slow_close_code, self._context.options.slow_close_reason)
 
-    def _hang_up_later(self) -> None:
+    def _schedule_abort(self) -> None:
         """A peer that does not take our last bytes, or never answers a close, does not keep the connection."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._rooms.options.linger_s, self.abort)
+            self._timer = loop.call_later(self._context.options.linger_s, self.abort)
 
     def _end(self, socket: Socket) -> None:
         if self._timer is not None:
             self._timer.cancel()
         receiver, code = self._receiver, self._code
         self._transport = self._receiver = self._timer = None
-        self._rooms.went_out(socket)
+        self._context.closed(socket)
         if receiver is not None:
             try:
-                receiver.on_close(CloseCode.ABNORMAL if code is None else code)
+                receiver.on_close(SocketCloseCode.ABNORMAL if code is None else code)
             except Exception as error:  # noqa: BLE001 - nobody above could do better
-                self._rooms.report("a receiver failed at its end", error)
+                self._context.report("a receiver failed at its end", error)
 
 
-def shortened(reason: str) -> str:
+def truncate_reason(reason: str) -> str:
     """A close frame is a control frame: 125 bytes with the code."""
     return reason.encode()[:_MAX_REASON_BYTES].decode(errors="ignore")

@@ -9,49 +9,56 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Protocol, cast, final, override
 
-from tidings.gateway.socket.answer import spelled
-from tidings.gateway.socket.head import Head, HeadReader, HeadRefusedError
+from tidings.gateway.socket.answer import render_refusal
+from tidings.gateway.socket.head import BadRequestHeadError, RequestHead, RequestHeadParser
 from tidings.gateway.socket.options import ListenOptions
-from tidings.gateway.socket.ports import Admission, Admit, Refusal, Report, Tally, Upgrade
-from tidings.gateway.socket.upgrade import check
+from tidings.gateway.socket.ports import (
+    AdmissionCheck,
+    AdmissionResult,
+    ErrorReporter,
+    ListenerStats,
+    UpgradeRefusal,
+    UpgradeRequest,
+)
+from tidings.gateway.socket.upgrade import check_upgrade
 from tidings.kernel.errors import Code
 
 _ADDRESS_FULL = "Too many connections are open from this address"
-_TOO_LATE = Refusal(408, Code.REQUEST_INVALID, "The request did not come in time")
-_BROKEN = Refusal(500, Code.INTERNAL, "Admission failed")
+_TOO_LATE = UpgradeRefusal(408, Code.REQUEST_INVALID, "The request did not come in time")
+_BROKEN = UpgradeRefusal(500, Code.INTERNAL, "Admission failed")
 
 
-class House(Protocol):
+class HandshakeContext(Protocol):
     """What the door leads to."""
 
     @property
     def options(self) -> ListenOptions: ...
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> ListenerStats: ...
     @property
-    def admit(self) -> Admit: ...
+    def admit(self) -> AdmissionCheck: ...
     @property
-    def report(self) -> Report: ...
+    def report(self) -> ErrorReporter: ...
     @property
     def is_full(self) -> bool: ...
 
     def has_room_for(self, address: str) -> bool: ...
-    def spoke(self, door: "Door") -> None: ...
-    def take_in(self, transport: asyncio.Transport, upgrade: Upgrade, rest: bytes) -> None: ...
-    def left_the_door(self, door: "Door") -> None:
+    def spoke(self, door: "HandshakeProtocol") -> None: ...
+    def accept(self, transport: asyncio.Transport, upgrade: UpgradeRequest, rest: bytes) -> None: ...
+    def handshake_done(self, door: "HandshakeProtocol") -> None:
         """Called once, whether it went in, was refused or went away."""
         ...
 
 
 @final
-class Door(asyncio.Protocol):
+class HandshakeProtocol(asyncio.Protocol):
     """One of them. The timer runs until it has left."""
 
-    def __init__(self, house: House, sock: socket.socket) -> None:
-        self._house = house
+    def __init__(self, house: HandshakeContext, sock: socket.socket) -> None:
+        self._context = house
         self._sock = sock
         options = house.options
-        self._reader = HeadReader(options.rules.max_head_bytes, options.rules.max_headers)
+        self._reader = RequestHeadParser(options.rules.max_head_bytes, options.rules.max_headers)
         self._transport: asyncio.Transport | None = None
         self._is_decided = False
         self._deciding: asyncio.Task[None] | None = None
@@ -70,16 +77,16 @@ class Door(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_decided:
             return
-        self._house.spoke(self)
+        self._context.spoke(self)
         try:
             head = self._reader.feed(data)
-        except HeadRefusedError as error:
+        except BadRequestHeadError as error:
             self._refuse(error.refusal)
             return
         if head is not None:
             self._decide(head)
 
-    def turn_away(self, refusal: Refusal) -> None:
+    def refuse(self, refusal: UpgradeRefusal) -> None:
         if not self._is_decided:
             self._refuse(refusal)
 
@@ -95,63 +102,63 @@ class Door(asyncio.Protocol):
             with suppress(OSError):
                 self._sock.shutdown(socket.SHUT_RDWR)
 
-    def _decide(self, head: Head) -> None:
+    def _decide(self, head: RequestHead) -> None:
         self._is_decided = True
-        options = self._house.options
+        options = self._context.options
         if options.unnamed_proxy is not None and head.values(options.rules.forwarded_by):
-            options.unnamed_proxy.forwarded(self._peer())
-        upgrade = check(head, self._peer(), options.rules)
-        if isinstance(upgrade, Refusal):
+            options.unnamed_proxy.on_forwarded(self._peer())
+        upgrade = check_upgrade(head, self._peer(), options.rules)
+        if isinstance(upgrade, UpgradeRefusal):
             self._refuse(upgrade)
-        elif self._house.is_full:
+        elif self._context.is_full:
             self._refuse(self._full("This gateway is full"))
-        elif not self._house.has_room_for(upgrade.client):
+        elif not self._context.has_room_for(upgrade.client):
             self._refuse(self._full(_ADDRESS_FULL))
         else:
             self._ask(upgrade, head.rest)
 
-    def _full(self, title: str) -> Refusal:
-        retry_after_ms = random.randint(*self._house.options.full_retry_ms)  # noqa: S311 - spreads, guards nothing
-        return Refusal(503, Code.OVERLOADED, title, retry_after_ms=retry_after_ms)
+    def _full(self, title: str) -> UpgradeRefusal:
+        retry_after_ms = random.randint(*self._context.options.full_retry_ms)  # noqa: S311 - spreads, guards nothing
+        return UpgradeRefusal(503, Code.OVERLOADED, title, retry_after_ms=retry_after_ms)
 
-    def _ask(self, upgrade: Upgrade, rest: bytes) -> None:
+    def _ask(self, upgrade: UpgradeRequest, rest: bytes) -> None:
         try:
-            admission = self._house.admit(upgrade)
+            admission = self._context.admit(upgrade)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and nobody gets in by it
-            self._house.report("admission failed", error)
+            self._context.report("admission failed", error)
             self._refuse(_BROKEN)
             return
         if isinstance(admission, Awaitable):
             self._live().pause_reading()
             self._deciding = asyncio.ensure_future(self._wait(admission, upgrade, rest))
         else:
-            self._settle(admission, upgrade, rest)
+            self._finish(admission, upgrade, rest)
 
-    async def _wait(self, asked: Awaitable[Admission], upgrade: Upgrade, rest: bytes) -> None:
+    async def _wait(self, asked: Awaitable[AdmissionResult], upgrade: UpgradeRequest, rest: bytes) -> None:
         try:
             admission = await asked
         except Exception as error:  # noqa: BLE001 - as above
-            self._house.report("admission failed", error)
+            self._context.report("admission failed", error)
             admission = _BROKEN
         self._deciding = None
         if not self._live().is_closing():
             self._live().resume_reading()
-            self._settle(admission, upgrade, rest)
+            self._finish(admission, upgrade, rest)
 
-    def _settle(self, admission: Admission, upgrade: Upgrade, rest: bytes) -> None:
+    def _finish(self, admission: AdmissionResult, upgrade: UpgradeRequest, rest: bytes) -> None:
         if admission is not None:
             self._refuse(admission)
             return
         transport = self._live()
         self._leave()
-        self._house.take_in(transport, upgrade, rest)
+        self._context.accept(transport, upgrade, rest)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: UpgradeRefusal) -> None:
         """Says why and half-closes: a full close with bytes unread would be a reset that eats the answer."""
         self._is_decided = True
-        self._house.tally.refuse(refusal.status)
+        self._context.tally.refuse(refusal.status)
         transport = self._live()
-        transport.write(spelled(refusal))
+        transport.write(render_refusal(refusal))
         if transport.can_write_eof():
             transport.write_eof()
         else:
@@ -173,7 +180,7 @@ class Door(asyncio.Protocol):
             self._timer.cancel()
             if self._deciding is not None:
                 self._deciding.cancel()
-            self._house.left_the_door(self)
+            self._context.handshake_done(self)
 
     def _live(self) -> asyncio.Transport:
         if self._transport is None:

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from tidings.gateway.socket.head import Head
+from tidings.gateway.socket.head import RequestHead
 from tidings.gateway.socket.options import Network, UpgradeRules
 
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -12,7 +12,7 @@ type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;"]*)', re.IGNORECASE)
 
 
-def client_address(peer: str, head: Head, rules: UpgradeRules) -> str:
+def client_address(peer: str, head: RequestHead, rules: UpgradeRules) -> str:
     """From the nearest hop outwards: the first address that is not one of our proxies.
 
     A hop that can't be read ends the walk at the proxy that wrote it: what lies behind is anybody's claim.
@@ -40,7 +40,7 @@ def is_proxy(peer: str, rules: UpgradeRules) -> bool:
     return address is not None and _is_trusted(address, rules.trusted_proxies)
 
 
-def _hops(head: Head, rules: UpgradeRules) -> Iterator[str]:
+def _hops(head: RequestHead, rules: UpgradeRules) -> Iterator[str]:
     entries = reversed(head.tokens(rules.forwarded_by))
     if rules.forwarded_by == "x-forwarded-for":
         yield from entries

@@ -20,7 +20,7 @@ def _header(size_bytes: int) -> bytes:
 
 
 @final
-class LastFrame:
+class LastFrameCache:
     """Keeps the frame of the payload that was sent last: in a fan-out the next receiver gets the same one."""
 
     def __init__(self) -> None:

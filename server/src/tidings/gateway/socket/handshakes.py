@@ -3,14 +3,14 @@
 from typing import Protocol, final
 
 
-class Handshake(Protocol):
+class OpenHandshake(Protocol):
     def drop(self) -> None:
         """End it now, with nothing said."""
         ...
 
 
 @final
-class Handshakes[H: Handshake]:
+class HandshakeTracker[H: OpenHandshake]:
     """Room for the newest. When there is none, the oldest ends that has sent nothing, or else the oldest.
 
     A client sends its request as soon as it is connected, and needs a round trip or two. Connections that stay here

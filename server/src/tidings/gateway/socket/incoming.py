@@ -6,15 +6,15 @@ Framing itself (masks, lengths, opcodes) is the library's work.
 import codecs
 from typing import final
 
-from tidings.gateway.socket.ports import CloseCode
+from tidings.gateway.socket.ports import SocketCloseCode
 
 _Decoder = codecs.getincrementaldecoder("utf-8")
 
 
-class ViolationError(Exception):
+class ProtocolViolationError(Exception):
     """The peer did what it may not; `code` is what the connection is closed with."""
 
-    def __init__(self, code: CloseCode, reason: str) -> None:
+    def __init__(self, code: SocketCloseCode, reason: str) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
@@ -28,12 +28,12 @@ def check_utf8(data: bytes) -> None:
         raise _invalid_text() from None
 
 
-def _invalid_text() -> ViolationError:
-    return ViolationError(CloseCode.INVALID_TEXT, "text is UTF-8")
+def _invalid_text() -> ProtocolViolationError:
+    return ProtocolViolationError(SocketCloseCode.INVALID_TEXT, "text is UTF-8")
 
 
 @final
-class Fragments:
+class FragmentBuffer:
     """A message that comes in several frames. Wrong bytes are found in the fragment that brings them."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -44,7 +44,9 @@ class Fragments:
     def add(self, data: bytes, *, is_last: bool) -> bytes | None:
         """The whole message with its last part."""
         if len(self._whole) + len(data) > self._max_bytes:
-            raise ViolationError(CloseCode.TOO_BIG, f"a message has at most {self._max_bytes} bytes")
+            raise ProtocolViolationError(
+                SocketCloseCode.TOO_BIG, f"a message has at most {self._max_bytes} bytes"
+            )
         try:
             self._decoder.decode(data, final=is_last)
         except UnicodeDecodeError:

@@ -5,9 +5,9 @@ import ssl
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tidings.gateway.socket.ports import CloseCode
-from tidings.kernel.origins import NO_ORIGINS, Origins
-from tidings.kernel.proxies import UnnamedProxy
+from tidings.gateway.socket.ports import SocketCloseCode
+from tidings.kernel.origins import NO_ORIGINS, AllowedOrigins
+from tidings.kernel.proxies import UntrustedProxyDetector
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type ForwardedBy = Literal["x-forwarded-for", "forwarded"]
@@ -18,7 +18,7 @@ class UpgradeRules:
     """Who may upgrade. Only one forwarding header is believed: a proxy rarely cleans the one it does not write."""
 
     path: str = "/v1/socket"
-    origins: Origins = NO_ORIGINS
+    origins: AllowedOrigins = NO_ORIGINS
     allows_no_origin: bool = True
     subprotocols: tuple[str, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()
@@ -55,7 +55,7 @@ class ListenOptions:
     tcp: TcpOptions = field(default_factory=TcpOptions)
     max_message_bytes: int = 65_536
     send_bound_bytes: int = 262_144
-    slow_close_code: int = CloseCode.TRY_AGAIN_LATER
+    slow_close_code: int = SocketCloseCode.TRY_AGAIN_LATER
     slow_close_reason: str = "too slow: reconnect and resume"
     max_connections: int = 50_000
     max_connections_per_address: int = 200
@@ -65,4 +65,4 @@ class ListenOptions:
     linger_s: float = 5.0
     full_retry_ms: tuple[int, int] = (5_000, 15_000)
     compresses: bool = False
-    unnamed_proxy: UnnamedProxy | None = None
+    unnamed_proxy: UntrustedProxyDetector | None = None

@@ -8,7 +8,7 @@ from typing import Protocol
 from tidings.kernel.errors import Code
 
 
-class CloseCode(IntEnum):
+class SocketCloseCode(IntEnum):
     """The codes of RFC 6455 that the transport itself gives or reports."""
 
     NORMAL = 1000
@@ -24,7 +24,7 @@ class CloseCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Upgrade:
+class UpgradeRequest:
     """The request that a connection began with, after every check. `client` is where it really came from."""
 
     path: str
@@ -37,7 +37,7 @@ class Upgrade:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UpgradeRefusal:
     """Why there is no upgrade: an HTTP answer. `retry_after_ms` is told in the body, and rounded up in a header."""
 
     status: int
@@ -51,7 +51,7 @@ class Socket(Protocol):
     """One open connection."""
 
     @property
-    def upgrade(self) -> Upgrade: ...
+    def upgrade(self) -> UpgradeRequest: ...
 
     @property
     def received_at(self) -> float:
@@ -81,7 +81,7 @@ class Socket(Protocol):
         ...
 
 
-class Receiver(Protocol):
+class MessageHandler(Protocol):
     """One connection as the gateway's other half sees it. Called on the loop; must not block.
 
     An exception that leaves `on_message` is reported and closes the connection with 1011.
@@ -100,18 +100,18 @@ class Receiver(Protocol):
         ...
 
 
-type OnOpen = Callable[[Socket, Upgrade], Receiver]
-type Admission = Refusal | None
-type Admit = Callable[[Upgrade], Admission | Awaitable[Admission]]
-type Report = Callable[[str, BaseException], None]
+type OnOpen = Callable[[Socket, UpgradeRequest], MessageHandler]
+type AdmissionResult = UpgradeRefusal | None
+type AdmissionCheck = Callable[[UpgradeRequest], AdmissionResult | Awaitable[AdmissionResult]]
+type ErrorReporter = Callable[[str, BaseException], None]
 
 
-def admit_all(_: Upgrade) -> Admission:
+def admit_all(_: UpgradeRequest) -> AdmissionResult:
     return None
 
 
 @dataclass(slots=True)
-class Tally:
+class ListenerStats:
     """What happened since the start, for metrics to read."""
 
     opened: int = 0
@@ -138,7 +138,7 @@ class Listener(Protocol):
         ...
 
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> ListenerStats: ...
 
     async def start(self) -> None: ...
 
@@ -150,7 +150,7 @@ class Listener(Protocol):
         """Nobody gets in any more, not even those at the door. Who is in stays."""
         ...
 
-    async def all_gone(self) -> None:
+    async def all_closed(self) -> None:
         """Waits until no connection is open."""
         ...
 

@@ -10,10 +10,10 @@ from tidings.gateway.socket.options import TcpOptions
 
 _ACCEPTS_PER_TURN = 64
 _NO_MORE = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-_AGAIN_S = 0.5
+_RETRY_S = 0.5
 
 
-def listening(host: str, port: int, options: TcpOptions) -> socket.socket:
+def open_listening_socket(host: str, port: int, options: TcpOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     is_both = host == "::" and socket.has_dualstack_ipv6()
     made = socket.create_server(
@@ -46,7 +46,7 @@ def _set(made: socket.socket, options: TcpOptions) -> None:
 
 
 @final
-class Accepting:
+class Acceptor:
     """Accept connections and pass them on with the address of their peer."""
 
     def __init__(self, sock: socket.socket, take: Callable[[socket.socket, str], None]) -> None:
@@ -55,9 +55,9 @@ class Accepting:
         self._loop = asyncio.get_running_loop()
         self._is_open = True
         self._is_paused = True
-        self.go_on()
+        self.resume()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         if self._is_open and self._is_paused:
             self._is_paused = False
             self._loop.add_reader(self._sock, self._ready)
@@ -80,14 +80,14 @@ class Accepting:
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
                 return
             except OSError as error:
-                self._rest(error)
+                self._pause(error)
                 return
             accepted.setblocking(False)  # noqa: FBT003 - as above
             self._take(accepted, str(address[0]))
 
-    def _rest(self, error: OSError) -> None:
+    def _pause(self, error: OSError) -> None:
         """Out of file descriptors: the socket stays readable, so look away for a while instead of spinning."""
         if error.errno not in _NO_MORE:
             raise error
         self.pause()
-        self._loop.call_later(_AGAIN_S, self.go_on)
+        self._loop.call_later(_RETRY_S, self.resume)

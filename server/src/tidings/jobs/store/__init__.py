@@ -1,7 +1,15 @@
 """Jobs in DynamoDB, and their way over Kafka."""
 
-from tidings.jobs.store.due import DynamoDue
-from tidings.jobs.store.rows import KEPT_DAYS, DynamoJobs
-from tidings.jobs.store.topic import GROUP, KafkaChunks, decode, kafka_key
+from tidings.jobs.store.due import DynamoDueJobs
+from tidings.jobs.store.rows import RETENTION_DAYS, DynamoJobStore
+from tidings.jobs.store.topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 
-__all__ = ["GROUP", "KEPT_DAYS", "DynamoDue", "DynamoJobs", "KafkaChunks", "decode", "kafka_key"]
+__all__ = [
+    "CHUNK_GROUP",
+    "RETENTION_DAYS",
+    "DynamoDueJobs",
+    "DynamoJobStore",
+    "KafkaChunkPublisher",
+    "decode_chunk",
+    "kafka_key",
+]

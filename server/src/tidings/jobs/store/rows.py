@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Sequence
 from itertools import batched
 
-from tidings.jobs.model import Done, Due, Job, JobId, JobKind, JobState
-from tidings.jobs.store.due import due_item, shard_of
-from tidings.kernel.clock import time_ms, time_text
+from tidings.jobs.model import ChunkResult, DueJob, Job, JobId, JobKind, JobState
+from tidings.jobs.store.due import due_item, due_shard
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Put
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.items.inbox import (
     CHUNK_SORT,
     DONE_SORT,
@@ -28,18 +28,18 @@ from tidings.tables.patterns import jobs as patterns
 
 _TABLE = "inbox"
 _DAY_S = 24 * 3600
-KEPT_DAYS = 90
+RETENTION_DAYS = 90
 _LATER_DAYS = 3
 """DynamoDB deletes what is over up to two days late. The list forgets a job first, its done marks go last."""
-_CHUNKS_AT_ONCE = 25
+_MAX_CONCURRENT_CHUNKS = 25
 _WRITERS = 4
 _DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
 
 
-class DynamoJobs:
-    def __init__(self, client: Client, kept_days: int = KEPT_DAYS) -> None:
+class DynamoJobStore:
+    def __init__(self, client: DynamoClient, kept_days: int = RETENTION_DAYS) -> None:
         self._client = client
-        self._kept_days = kept_days
+        self._retention_days = kept_days
 
     async def put_chunks(
         self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
@@ -48,25 +48,25 @@ class DynamoJobs:
         items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
         gate = asyncio.Semaphore(_WRITERS)
 
-        async def put(some: tuple[dict[str, Value], ...]) -> None:
+        async def put(some: tuple[dict[str, ItemValue], ...]) -> None:
             async with gate:
                 await self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
 
         try:
-            await asyncio.gather(*(put(some) for some in batched(items, _CHUNKS_AT_ONCE)))
+            await asyncio.gather(*(put(some) for some in batched(items, _MAX_CONCURRENT_CHUNKS)))
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
-    def _ttl(self, job: JobId, turn: int) -> dict[str, Value]:
-        return _until(job, self._kept_days + turn * _LATER_DAYS)
+    def _ttl(self, job: JobId, turn: int) -> dict[str, ItemValue]:
+        return _until(job, self._retention_days + turn * _LATER_DAYS)
 
-    def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, Value]:
+    def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, ItemValue]:
         """Not before the notices that they tell the recipients of; None: those are kept for ever."""
         if kept_days is None:
             return {}
-        return _until(job, max(self._kept_days, kept_days) + _LATER_DAYS)
+        return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
 
-    async def create(self, job: Job, due: Due) -> bool:
+    async def create(self, job: Job, due: DueJob) -> bool:
         actions = [
             Put(
                 table=_TABLE, item=_job_item(job) | self._ttl(job.id, 1), condition="attribute_not_exists(PK)"
@@ -79,24 +79,24 @@ class DynamoJobs:
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
     async def read(self, tenant: TenantId, job: JobId) -> Job | None:
         try:
             item = await self._client.get(patterns.READ, _key(tenant, job, JOB_SORT.render()))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else _job_of(tenant, job, item)
+            raise_read_error(error)
+        return None if item is None else _job_from_item(tenant, job, item)
 
     async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]:
         try:
             key = _key(tenant, job, CHUNK_SORT.render(chunk=chunk))
             item = await self._client.get(patterns.READ_CHUNK, key)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return [] if item is None else [UserId(user) for user in item["uids"]]
 
     async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool:
@@ -104,9 +104,9 @@ class DynamoJobs:
             key = _key(tenant, job, DONE_SORT.render(chunk=chunk))
             return await self._client.get(patterns.READ_DONE, key) is not None
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
 
-    async def mark_done(self, tenant: TenantId, job: JobId, done: Done) -> None:
+    async def mark_done(self, tenant: TenantId, job: JobId, done: ChunkResult) -> None:
         item = _key(tenant, job, DONE_SORT.render(chunk=done.chunk)) | {
             "done": done.users,
             "failed": list(done.failed),
@@ -116,19 +116,19 @@ class DynamoJobs:
         try:
             await self._client.put(patterns.MARK_DONE, item, repeatable=True)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
-    async def done(self, tenant: TenantId, job: JobId) -> Sequence[Done]:
+    async def done(self, tenant: TenantId, job: JobId) -> Sequence[ChunkResult]:
         query = Query(
             condition="PK = :p AND begins_with(SK, :d)",
             values={":p": OF_JOB.render(tenant=tenant, job=job), ":d": _DONE},
         )
-        found: list[Done] = []
+        found: list[ChunkResult] = []
         try:
             async for page in self._client.pages(patterns.READ_PROGRESS, query):
-                found += [_done_of(item) for item in page.items]
+                found += [_chunk_result_from_item(item) for item in page.items]
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
@@ -144,13 +144,13 @@ class DynamoJobs:
                     ":state": state,
                     ":version": job.version,
                     ":next": job.version + 1,
-                    ":now": time_text(at_ms),
+                    ":now": format_ms(at_ms),
                 },
             )
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
     async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
@@ -170,69 +170,69 @@ class DynamoJobs:
         try:
             page = await self._client.query(patterns.LIST, query)
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return [JobId(item["SK"].partition("#")[2]) for item in page.items]
 
 
-def _until(job: JobId, days: int) -> dict[str, Value]:
+def _until(job: JobId, days: int) -> dict[str, ItemValue]:
     return {"ttl": ulid_ms(job) // 1000 + days * _DAY_S}
 
 
-def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, Value]:
+def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, ItemValue]:
     return {"PK": OF_JOB.render(tenant=tenant, job=job), "SK": sort}
 
 
-def _chunk_item(tenant: TenantId, job: JobId, chunk: int, users: Sequence[UserId]) -> dict[str, Value]:
+def _chunk_item(tenant: TenantId, job: JobId, chunk: int, users: Sequence[UserId]) -> dict[str, ItemValue]:
     return _key(tenant, job, CHUNK_SORT.render(chunk=chunk)) | {"uids": list(users)}
 
 
-def _job_item(job: Job) -> dict[str, Value]:
+def _job_item(job: Job) -> dict[str, ItemValue]:
     return _key(job.tenant, job.id, JOB_SORT.render()) | {
         "kind": job.kind.value,
         "state": job.state.value,
         "inbox": job.inbox,
-        "notice": job.notice,
+        "notice": job.notification,
         "source": job.source,
         "total": job.total,
         "chunks": job.chunks,
         "version": job.version,
-        "created_at": time_text(job.created_ms),
-        "updated_at": time_text(job.updated_ms or job.created_ms),
+        "created_at": format_ms(job.created_ms),
+        "updated_at": format_ms(job.updated_ms or job.created_ms),
         "starts": job.starts_ms,
         "percent": job.percent,
     }
 
 
-def _listed_item(job: Job) -> dict[str, Value]:
+def _listed_item(job: Job) -> dict[str, ItemValue]:
     return {
-        "PK": JOBS_OF_TENANT.render(tenant=job.tenant, shard=shard_of(job.id)),
+        "PK": JOBS_OF_TENANT.render(tenant=job.tenant, shard=due_shard(job.id)),
         "SK": LISTED_SORT.render(job=job.id),
         "kind": job.kind.value,
         "inbox": job.inbox,
-        "created_at": time_text(job.created_ms),
+        "created_at": format_ms(job.created_ms),
     }
 
 
-def _job_of(tenant: TenantId, job: JobId, item: Item) -> Job:
+def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
     return Job(
         tenant=tenant,
         id=job,
         kind=JobKind(item["kind"]),
         inbox=item["inbox"],
-        notice=item["notice"],
+        notification=item["notice"],
         source=JobId(item["source"]),
         total=int(item["total"]),
-        created_ms=time_ms(item["created_at"]),
+        created_ms=parse_ms(item["created_at"]),
         state=JobState(item["state"]),
-        updated_ms=time_ms(item["updated_at"]),
+        updated_ms=parse_ms(item["updated_at"]),
         version=int(item["version"]),
         starts_ms=int(item.get("starts", 0)),
         percent=int(item.get("percent", 0)),
     )
 
 
-def _done_of(item: Item) -> Done:
-    return Done(
+def _chunk_result_from_item(item: Item) -> ChunkResult:
+    return ChunkResult(
         chunk=int(item["SK"].partition("#")[2]),
         users=int(item["done"]),
         failed=tuple(UserId(user) for user in item["failed"]),

@@ -6,25 +6,25 @@ from collections.abc import Collection
 import msgspec
 
 from tidings.jobs.model import ChunkRef
-from tidings.kernel.decoding import decoding
+from tidings.kernel.decoding import wrap_decoder
 from tidings.platform.kafka.errors import PublishError, UndecodableError
-from tidings.platform.kafka.publisher import Publisher
-from tidings.platform.kafka.pump import Placed
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.pump import RecordMetadata
 from tidings.platform.kafka.records import Record
 from tidings.platform.telemetry import logs
 from tidings.tables.keys import KeyPartError, KeyTemplate
 
-GROUP = "notices"
+CHUNK_GROUP = "notices"
 _TOPIC = "notices"
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _encode = msgspec.json.Encoder().encode
-_decode = decoding(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)
+_decode = wrap_decoder(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 
-class KafkaChunks:
-    def __init__(self, publisher: Publisher) -> None:
+class KafkaChunkPublisher:
+    def __init__(self, publisher: KafkaPublisher) -> None:
         self._publisher = publisher
 
     def publish(self, refs: Collection[ChunkRef]) -> None:
@@ -33,7 +33,7 @@ class KafkaChunks:
             self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_note)
 
 
-def decode(record: Record) -> ChunkRef:
+def decode_chunk(record: Record) -> ChunkRef:
     """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
     try:
         ref = _decode(record.value or b"")
@@ -47,6 +47,6 @@ def kafka_key(ref: ChunkRef) -> bytes:
     return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
 
 
-def _note(sending: "asyncio.Future[Placed]") -> None:
+def _note(sending: "asyncio.Future[RecordMetadata]") -> None:
     if not sending.cancelled() and isinstance(error := sending.exception(), PublishError):
         log.warning("a chunk was not published", reason=str(error))

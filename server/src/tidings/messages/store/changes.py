@@ -1,12 +1,12 @@
 """What goes beside an entry that changes a message. Each holds only if the message is as it was read."""
 
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Draft, Entry, Reacted
+from tidings.messages.model import Draft, Entry, ReactionChange
 from tidings.messages.store.items import ephemeral_partition, reaction_key
-from tidings.platform.dynamo.beside import Beside
+from tidings.platform.dynamo.beside import TransactionPart
 from tidings.platform.dynamo.transactions import Delete, Put, Update
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import ItemValue
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
@@ -14,12 +14,12 @@ _TABLE = "messages"
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
 
 
-class DynamoChanges:
-    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> Beside:
+class DynamoEditWriter:
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
         """`expires_at` is the table's TTL attribute: it stands here and never in the log itself."""
         if draft.visible_until_ms is None:
             raise ValueError("a message that does not expire has its content in the log")
-        item: dict[str, Value] = {
+        item: dict[str, ItemValue] = {
             "chat_id": ephemeral_partition(chat),
             "sequence": sequence,
             "content": content,
@@ -27,33 +27,33 @@ class DynamoChanges:
             "expires_at": -(-draft.visible_until_ms // 1000),
         }
         put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
-        return Beside(patterns.APPEND_EPHEMERAL, (put,))
+        return TransactionPart(patterns.APPEND_EPHEMERAL, (put,))
 
-    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> Beside:
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> TransactionPart:
         update = Update(
             table=_TABLE,
             key=_key(chat, seen),
             update="SET content = :content, edited_at = :now",
             condition=_NOT_REDACTED,
-            values={":content": content, ":now": time_text(now_ms)},
+            values={":content": content, ":now": format_ms(now_ms)},
         )
-        return Beside(patterns.APPEND_CHANGE, (update,))
+        return TransactionPart(patterns.APPEND_CHANGE, (update,))
 
-    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> Beside:
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> TransactionPart:
         empty = Update(
             table=_TABLE,
             key=_key(chat, seen),
             update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
             condition=_NOT_REDACTED,
-            values={":now": time_text(now_ms)},
+            values={":now": format_ms(now_ms)},
         )
         if seen.visible_until_ms is None:
-            return Beside(patterns.APPEND_CHANGE, (empty,))
+            return TransactionPart(patterns.APPEND_CHANGE, (empty,))
         apart = Delete(table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence})
-        return Beside(patterns.APPEND_CHANGE, (empty, apart))
+        return TransactionPart(patterns.APPEND_CHANGE, (empty, apart))
 
-    def reaction(self, chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Beside:
-        values: dict[str, Value] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
+    def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
+        values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
         condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
         if seen.reaction_counts is not None:
             condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
@@ -65,22 +65,22 @@ class DynamoChanges:
             condition=condition,
             values=values,
         )
-        return Beside(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
+        return TransactionPart(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
 
 
-def _own_item(chat: ChatKey, seen: Entry, reacted: Reacted, now_ms: int) -> Put | Delete:
+def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
     """Counts follow this item: no user is counted twice, and nobody withdraws what they never gave."""
     key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
     if not reacted.is_added:
         return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
-    item: dict[str, Value] = {
+    item: dict[str, ItemValue] = {
         **key,
         "sender_id": reacted.user,
         "emoji": reacted.emoji,
-        "created_at": time_text(now_ms),
+        "created_at": format_ms(now_ms),
     }
     return Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
 
 
-def _key(chat: ChatKey, seen: Entry) -> dict[str, Value]:
+def _key(chat: ChatKey, seen: Entry) -> dict[str, ItemValue]:
     return {"chat_id": chat_key(chat), "sequence": seen.sequence}

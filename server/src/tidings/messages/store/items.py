@@ -7,14 +7,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
-from tidings.messages.model import Draft, Entry, Kind, Refusal, Seen, SendKey
-from tidings.platform.dynamo.values import Attributes, Item, Value
+from tidings.messages.model import Draft, Entry, EntryKind, IdempotencyKey, KeyRecord, Refusal
+from tidings.platform.dynamo.values import Attributes, Item, ItemValue
 from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, REACTION, chat_key
 
-_KINDS: Mapping[str, Kind] = {kind.value: kind for kind in Kind}
+_KINDS: Mapping[str, EntryKind] = {kind.value: kind for kind in EntryKind}
 _PLAIN = frozenset(
     {
         "chat_id",
@@ -63,7 +63,7 @@ def reaction_partition(chat: ChatKey, sequence: int) -> str:
     return REACTION.partition.render(tenant=chat.tenant, chat=chat.chat, sequence=sequence)
 
 
-def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, Value]:
+def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, ItemValue]:
     """The table's sort key is a number, and an emoji may contain `#`: so both parts are hashed, to 120 bits."""
     digest = hashlib.sha256(f"{user}\0{emoji}".encode()).digest()
     return {
@@ -73,7 +73,7 @@ def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict
 
 
 def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
-    item: dict[str, Value] = {
+    item: dict[str, ItemValue] = {
         "chat_id": chat_key(chat),
         "sequence": entry.sequence,
         "ordinal": entry.ordinal,
@@ -81,7 +81,7 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
         "sender_id": entry.sender,
         "client_message_id": entry.client_key,
         "fingerprint": entry.fingerprint,
-        "created_at": time_text(entry.created_at_ms),
+        "created_at": format_ms(entry.created_at_ms),
     }
     if entry.content is not None:
         item["content"] = entry.content
@@ -98,7 +98,7 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
     return item
 
 
-def entry_of(item: Item) -> Entry:
+def entry_from_item(item: Item) -> Entry:
     """Also of an item that was read with `KEYS_ONLY`: what a view needs is always there."""
     created_at = item.get("created_at")
     return Entry(
@@ -108,7 +108,7 @@ def entry_of(item: Item) -> Entry:
         sender=UserId(item["sender_id"]),
         client_key=ClientKey(item["client_message_id"]),
         fingerprint=item["fingerprint"],
-        created_at_ms=0 if created_at is None else time_ms(created_at),
+        created_at_ms=0 if created_at is None else parse_ms(created_at),
         content=item.get("content"),
         **({} if item.keys() <= _PLAIN else _rest(item)),
     )
@@ -132,15 +132,15 @@ def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
     """The idempotency row of a sender that keeps no position."""
     return {
         "chat_id": chat_key(chat),
-        "client_message_id": key_sort(entry.key),
+        "client_message_id": key_sort_key(entry.key),
         "sequence": entry.sequence,
         "fingerprint": entry.fingerprint,
-        "created_at": time_text(entry.created_at_ms),
+        "created_at": format_ms(entry.created_at_ms),
         "ttl": entry.created_at_ms // 1000 + ttl_s,
     }
 
 
-def key_sort(key: SendKey) -> str:
+def key_sort_key(key: IdempotencyKey) -> str:
     return KEY_SORT.render(sender=key.sender, client_key=key.client_key)
 
 
@@ -148,22 +148,22 @@ def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: in
     """The same row with a refusal in the place of a sequence, so that no other try gets in."""
     return {
         "chat_id": chat_key(chat),
-        "client_message_id": key_sort(draft.key),
+        "client_message_id": key_sort_key(draft.key),
         "refused": code.value,
-        "created_at": time_text(now_ms),
+        "created_at": format_ms(now_ms),
         "ttl": now_ms // 1000 + ttl_s,
     }
 
 
-def answer_of(item: Item) -> Seen | Refusal:
+def appended_from_item(item: Item) -> KeyRecord | Refusal:
     if "refused" in item:
         return Refusal(Code(item["refused"]))
-    return Seen(int(item["sequence"]), item["fingerprint"])
+    return KeyRecord(int(item["sequence"]), item["fingerprint"])
 
 
 def _optional_ms(item: Item, name: str) -> int | None:
     value: Any = item.get(name)
-    return None if value is None else time_ms(value)
+    return None if value is None else parse_ms(value)
 
 
 def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:

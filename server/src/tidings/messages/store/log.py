@@ -6,29 +6,29 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
-from tidings.messages.model import Draft, Entry, Refusal, Seen, SendKey
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, Followed, KeyTaken, Occupied, Outcome
+from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal
+from tidings.messages.ports import COMMITTED, ROW_REFUSED, AppendOutcome, DuplicateKey, LogTail, PositionTaken
 from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
-    answer_of,
+    appended_from_item,
+    entry_from_item,
     entry_item,
-    entry_of,
     key_item,
     refusal_item,
 )
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.beside import Beside
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.beside import TransactionPart
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import (
+    CancellationReason,
     ConditionFailedError,
     DynamoError,
-    Reason,
     TransactionCancelledError,
 )
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Action, Put
+from tidings.platform.dynamo.transactions import Put, TransactAction
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
@@ -37,10 +37,10 @@ KEY_TTL_S = 7 * 24 * 3600
 _LOG, _KEYS = "messages", "idempotency_keys"
 
 
-class DynamoLog:
+class DynamoMessageLog:
     """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
 
-    def __init__(self, client: Client, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
         self._client = client
         self._clock = clock
         self._append_timeout_s = append_timeout_s
@@ -50,10 +50,10 @@ class DynamoLog:
         try:
             page = await self._client.query(patterns.READ_HEAD, query)
         except DynamoError as error:
-            unread(error)
-        return entry_of(page.items[0]) if page.items else None
+            raise_read_error(error)
+        return entry_from_item(page.items[0]) if page.items else None
 
-    async def follow(self, chat: ChatKey, after: int) -> Followed:
+    async def follow(self, chat: ChatKey, after: int) -> LogTail:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": chat_key(chat), ":n": after},
@@ -63,46 +63,46 @@ class DynamoLog:
         try:
             page = await self._client.query(patterns.FOLLOW, query)
         except DynamoError as error:
-            unread(error)
-        return Followed([entry_of(item) for item in page.items], has_more=page.start is not None)
+            raise_read_error(error)
+        return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
 
-    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[SendKey, Seen]]:
-        found: list[tuple[SendKey, Seen]] = []
+    async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
+        found: list[tuple[IdempotencyKey, KeyRecord]] = []
         has_more = True
         while has_more and after < up_to:
             entries, has_more = await self.follow(chat, after)
             after = entries[-1].sequence if entries else after
-            found += [(e.key, Seen(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
+            found += [(e.key, KeyRecord(e.sequence, e.fingerprint)) for e in entries if e.sequence <= up_to]
         return found
 
-    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> Seen | Refusal | None:
+    async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
         row = refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
             await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
         except ConditionFailedError as failed:
-            return None if failed.item is None else answer_of(failed.item)
+            return None if failed.item is None else appended_from_item(failed.item)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return None
 
     async def append(
         self,
         chat: ChatKey,
         entries: Sequence[Entry],
-        beside: model.Beside | None = None,
+        side_writes: model.SideWrites | None = None,
         *,
         is_keyed: bool = False,
-    ) -> Outcome:
-        if beside is not None and not isinstance(beside, Beside):
-            raise TypeError(f"{beside!r} was not made by a store of this installation")
+    ) -> AppendOutcome:
+        if side_writes is not None and not isinstance(side_writes, TransactionPart):
+            raise TypeError(f"{side_writes!r} was not made by a store of this installation")
         try:
-            if len(entries) == 1 and beside is None and not is_keyed:
+            if len(entries) == 1 and side_writes is None and not is_keyed:
                 return await self._put(chat, entries[0])
-            return await self._transact(chat, entries, beside, is_keyed=is_keyed)
+            return await self._transact(chat, entries, side_writes, is_keyed=is_keyed)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
 
-    async def _put(self, chat: ChatKey, entry: Entry) -> Outcome:
+    async def _put(self, chat: ChatKey, entry: Entry) -> AppendOutcome:
         try:
             # safe to repeat: a put that finds itself there is told so, with the item
             await self._client.put(
@@ -113,20 +113,22 @@ class DynamoLog:
                 timeout_s=self._append_timeout_s,
             )
         except ConditionFailedError as failed:
-            return Occupied(None if failed.item is None else entry_of(failed.item))
+            return PositionTaken(None if failed.item is None else entry_from_item(failed.item))
         return COMMITTED
 
     async def _transact(
-        self, chat: ChatKey, entries: Sequence[Entry], beside: Beside | None, *, is_keyed: bool
-    ) -> Outcome:
-        actions: list[Action] = [Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries]
+        self, chat: ChatKey, entries: Sequence[Entry], side_writes: TransactionPart | None, *, is_keyed: bool
+    ) -> AppendOutcome:
+        actions: list[TransactAction] = [
+            Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries
+        ]
         if is_keyed:
             actions.append(Put(table=_KEYS, item=key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
-        if beside is not None:
-            actions += beside.actions
+        if side_writes is not None:
+            actions += side_writes.actions
         try:
             await self._client.transact_write(
-                _pattern(beside, is_keyed=is_keyed),
+                _pattern(side_writes, is_keyed=is_keyed),
                 actions,
                 repeatable=True,
                 timeout_s=self._append_timeout_s,
@@ -135,20 +137,20 @@ class DynamoLog:
             return self._cancelled(cancelled, len(entries), is_keyed=is_keyed)
         return COMMITTED
 
-    def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> Outcome:
+    def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> AppendOutcome:
         """A key that is taken settles it; a place that is taken means that the view was behind."""
-        key = error.reasons[count] if is_keyed else Reason()
+        key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
-            return KeyTaken(answer_of(key.item))
+            return DuplicateKey(appended_from_item(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
             there = error.reasons[0].item
-            return Occupied(None if there is None else entry_of(there))
+            return PositionTaken(None if there is None else entry_from_item(there))
         if any(reason.is_condition for reason in error.reasons):
             return ROW_REFUSED
         raise error
 
 
-def _pattern(beside: Beside | None, *, is_keyed: bool) -> AccessPattern:
-    if beside is not None:
-        return beside.pattern
+def _pattern(side_writes: TransactionPart | None, *, is_keyed: bool) -> AccessPattern:
+    if side_writes is not None:
+        return side_writes.pattern
     return patterns.APPEND_KEYED if is_keyed else patterns.APPEND_BATCH

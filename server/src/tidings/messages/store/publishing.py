@@ -9,34 +9,34 @@ import logging
 from collections.abc import Sequence
 
 from tidings.kernel.ids import ChatKey
-from tidings.messages.events import Committed, encode, kafka_key
+from tidings.messages.events import CommittedEvent, encode_event, partition_key
 from tidings.messages.model import Entry
-from tidings.platform.kafka.publisher import Publisher
-from tidings.platform.kafka.pump import Placed
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.pump import RecordMetadata
 from tidings.topics.declaration import MESSAGES
 
 _log = logging.getLogger(__name__)
 
 
-class KafkaPublishing:
+class KafkaCommitPublisher:
     """Given to the lanes as `World.told`: one record for each append, however many entries it has."""
 
-    def __init__(self, publisher: Publisher) -> None:
+    def __init__(self, publisher: KafkaPublisher) -> None:
         self._publisher = publisher
         self.published = 0
         self.failed = 0
 
     def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
         try:
-            event = Committed(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
-            answer = self._publisher.send(MESSAGES.name, kafka_key(chat), encode(event))
+            event = CommittedEvent(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
+            answer = self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(event))
         except Exception:  # noqa: BLE001 - an ack must not fail for what comes after it
             self.failed += 1
             _log.exception("an event could not be published")
             return
-        answer.add_done_callback(self._settled)
+        answer.add_done_callback(self._on_delivered)
 
-    def _settled(self, answer: "asyncio.Future[Placed]") -> None:
+    def _on_delivered(self, answer: "asyncio.Future[RecordMetadata]") -> None:
         if answer.cancelled() or answer.exception() is not None:
             self.failed += 1
         else:

@@ -2,22 +2,22 @@
 
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.store.items import reaction_key, reaction_partition
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.outcomes import unread, unwritten
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
 from tidings.platform.dynamo.queries import Query
 from tidings.tables.patterns import messages as patterns
 
 
-class DynamoReactions:
-    def __init__(self, client: Client) -> None:
+class DynamoReactionWriter:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
     async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
         try:
             item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return item is not None
 
     async def clear(self, chat: ChatKey, sequence: int) -> None:
@@ -38,4 +38,4 @@ class DynamoReactions:
                         patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
                     )
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)

@@ -2,24 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 
-from tidings.kernel.clock import time_ms
+from tidings.kernel.clock import parse_ms
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.store.items import KEYS_ONLY_NAMES, METADATA, entry_of, ephemeral_partition
-from tidings.platform.dynamo.client import Client
+from tidings.messages.store.items import KEYS_ONLY_NAMES, METADATA, entry_from_item, ephemeral_partition
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.outcomes import unread
+from tidings.platform.dynamo.outcomes import raise_read_error
 from tidings.platform.dynamo.queries import Query
 from tidings.tables.items.chat import chat_key
 from tidings.tables.patterns import messages as patterns
 
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
 _NAMES = {"#s": "sequence"}
-BETWEEN_AT_ONCE = 500
+MAX_READ_RANGE = 500
 
 
-class DynamoReader:
-    def __init__(self, client: Client) -> None:
+class DynamoLogReader:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
     async def range(
@@ -36,18 +36,18 @@ class DynamoReader:
         try:
             page = await self._client.query(pattern, query)
         except DynamoError as error:
-            unread(error)
-        return [entry_of(item) for item in page.items]
+            raise_read_error(error)
+        return [entry_from_item(item) for item in page.items]
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
         """For delivery: as many as one read gives, in order."""
         values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
-        query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=BETWEEN_AT_ONCE)
+        query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
         try:
             page = await self._client.query(patterns.FILL_GAP, query)
         except DynamoError as error:
-            unread(error)
-        return [entry_of(item) for item in page.items]
+            raise_read_error(error)
+        return [entry_from_item(item) for item in page.items]
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
         try:
@@ -55,8 +55,8 @@ class DynamoReader:
                 patterns.READ_ONE, {"chat_id": chat_key(chat), "sequence": sequence}
             )
         except DynamoError as error:
-            unread(error)
-        return None if item is None else entry_of(item)
+            raise_read_error(error)
+        return None if item is None else entry_from_item(item)
 
     async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
         """Return when the entry was committed; None if the replica that answers does not have it."""
@@ -64,8 +64,8 @@ class DynamoReader:
         try:
             item = await self._client.get(patterns.SHOW_ONE, key, projection="created_at")
         except DynamoError as error:
-            unread(error)
-        return None if item is None else time_ms(item["created_at"])
+            raise_read_error(error)
+        return None if item is None else parse_ms(item["created_at"])
 
     async def metadata(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Sequence[Entry]:
         """Read the newest entries of a range, newest first, without their content."""
@@ -80,8 +80,8 @@ class DynamoReader:
         try:
             page = await self._client.query(patterns.SHOW_RANGE, query)
         except DynamoError as error:
-            unread(error)
-        return [entry_of(item) for item in page.items]
+            raise_read_error(error)
+        return [entry_from_item(item) for item in page.items]
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
         query = Query(
@@ -94,5 +94,5 @@ class DynamoReader:
             async for page in self._client.pages(patterns.READ_EPHEMERAL, query):
                 found |= {int(item["sequence"]): item["content"] for item in page.items}
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found

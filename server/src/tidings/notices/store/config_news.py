@@ -5,22 +5,24 @@ from collections.abc import Callable
 
 import msgspec
 
-from tidings.kernel.decoding import decoding
+from tidings.kernel.decoding import wrap_decoder
 from tidings.kernel.ids import TenantId
 from tidings.notices.model import InboxId
 from tidings.platform.redis import events
-from tidings.platform.redis.client import Redis
+from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import RedisError
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
-_decode = decoding(msgspec.json.Decoder(tuple[TenantId, InboxId]).decode, msgspec.DecodeError)
+_decode_invalidation = wrap_decoder(
+    msgspec.json.Decoder(tuple[TenantId, InboxId]).decode, msgspec.DecodeError
+)
 
 
-class RedisConfigNews:
+class RedisConfigInvalidation:
     """One channel for all: inboxes are changed by hand, a few times a day."""
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
         self._channel = redis.keys.key("_system", "inboxes", "changed")
 
@@ -34,10 +36,10 @@ class RedisConfigNews:
     def listen(self, forget: Callable[[TenantId, InboxId], None]) -> None:
         """As long as the client lives."""
 
-        def hear(event: events.Event) -> None:
-            if isinstance(event, events.Message):
+        def hear(event: events.ChannelEvent) -> None:
+            if isinstance(event, events.ChannelMessage):
                 try:
-                    tenant, inbox = _decode(event.payload)
+                    tenant, inbox = _decode_invalidation(event.payload)
                 except msgspec.DecodeError:
                     return
                 forget(tenant, inbox)

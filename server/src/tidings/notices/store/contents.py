@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
-from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import TenantId
-from tidings.notices.model import Claim, Content, InboxId, NoticeId, Origin
+from tidings.notices.model import InboxId, KeyClaim, KeyOrigin, NotificationContent, NotificationId
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import unread, unwritten
-from tidings.platform.dynamo.transactions import Action, Delete, Put
-from tidings.platform.dynamo.values import Item, Value
-from tidings.tables.items.inbox import CONTENT_SORT, KEY_SORT, OF_KEY, OF_NOTICE
+from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
+from tidings.platform.dynamo.transactions import Delete, Put, TransactAction
+from tidings.platform.dynamo.values import Item, ItemValue
+from tidings.tables.items.inbox import CONTENT_SORT, KEY_SORT, OF_KEY, OF_NOTIFICATION
 from tidings.tables.patterns import jobs as key_patterns
 from tidings.tables.patterns import notices as patterns
 
@@ -22,31 +22,33 @@ _NOW = 0
 KEY_TTL_S = 7 * 24 * 3600
 
 
-class DynamoContents:
-    def __init__(self, client: Client) -> None:
+class DynamoContentStore:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
-    async def put(self, tenant: TenantId, content: Content) -> None:
+    async def put(self, tenant: TenantId, content: NotificationContent) -> None:
         head = Put(table=_TABLE, item=_item(tenant, content, _NOW), condition="attribute_not_exists(PK)")
         # who finds it there finds his own: ids are made once
         await self._write(patterns.PUT_CONTENT, [head, _version(tenant, content)])
 
-    async def find(self, tenant: TenantId, notice: NoticeId) -> Content | None:
+    async def find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent | None:
         try:
-            item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notice, _NOW))
+            item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notification, _NOW))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else _content_of(item)
+            raise_read_error(error)
+        return None if item is None else _content_from_item(item)
 
-    async def of(self, tenant: TenantId, ids: Collection[NoticeId]) -> Mapping[NoticeId, Content]:
+    async def of(
+        self, tenant: TenantId, ids: Collection[NotificationId]
+    ) -> Mapping[NotificationId, NotificationContent]:
         keys = [_key(tenant, notice, _NOW) for notice in ids]
         try:
             found = await self._client.batch_get(patterns.READ_CONTENT, keys) if keys else []
         except DynamoError as error:
-            unread(error)
-        return {(content := _content_of(item)).id: content for item in found}
+            raise_read_error(error)
+        return {(content := _content_from_item(item)).id: content for item in found}
 
-    async def amend(self, tenant: TenantId, content: Content) -> bool:
+    async def amend(self, tenant: TenantId, content: NotificationContent) -> bool:
         head = Put(
             table=_TABLE,
             item=_item(tenant, content, _NOW),
@@ -55,7 +57,7 @@ class DynamoContents:
         )
         return await self._write(patterns.AMEND_CONTENT, [head, _version(tenant, content)])
 
-    async def redact(self, tenant: TenantId, content: Content, at_ms: int, recall: str) -> bool:
+    async def redact(self, tenant: TenantId, content: NotificationContent, at_ms: int, recall: str) -> bool:
         emptied = replace(content, sealed=None, redacted_ms=at_ms, recall=recall)
         head = Put(
             table=_TABLE,
@@ -68,65 +70,65 @@ class DynamoContents:
         return await self._write(patterns.REDACT_CONTENT, [head, *deletes])
 
     async def claim(
-        self, tenant: TenantId, inbox: InboxId, origin: Origin, key: str, claim: Claim
-    ) -> Claim | None:
+        self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str, claim: KeyClaim
+    ) -> KeyClaim | None:
         item = _claim_key(tenant, inbox, origin, key) | {
-            "notice": claim.notice,
+            "notice": claim.notification,
             "job": claim.job,
             "fingerprint": claim.fingerprint,
-            "created_at": time_text(claim.at_ms),
+            "created_at": format_ms(claim.at_ms),
         }
-        if origin is Origin.KEY:
+        if origin is KeyOrigin.KEY:
             item["ttl"] = claim.at_ms // 1000 + KEY_TTL_S
         try:
             await self._client.put(
                 key_patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
             )
         except ConditionFailedError as failed:
-            return _claim_of(failed.item or {})
+            return _claim_from_item(failed.item or {})
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return None
 
-    async def claimed(self, tenant: TenantId, inbox: InboxId, origin: Origin, key: str) -> Claim | None:
+    async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
         try:
             item = await self._client.get(key_patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else _claim_of(item)
+            raise_read_error(error)
+        return None if item is None else _claim_from_item(item)
 
-    async def _write(self, pattern: AccessPattern, actions: list[Action]) -> bool:
+    async def _write(self, pattern: AccessPattern, actions: list[TransactAction]) -> bool:
         try:
             await self._client.transact_write(pattern, actions, repeatable=True)
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            unwritten(cancelled)
+            raise_write_error(cancelled)
         except DynamoError as error:
-            unwritten(error)
+            raise_write_error(error)
         return True
 
 
-def _key(tenant: TenantId, notice: NoticeId, version: int) -> dict[str, Value]:
+def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTICE.render(tenant=tenant, notice=notice),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
         "SK": CONTENT_SORT.render(version=version),
     }
 
 
-def _version(tenant: TenantId, content: Content) -> Put:
+def _version(tenant: TenantId, content: NotificationContent) -> Put:
     item = _key(tenant, content.id, content.version) | {
         "message": content.sealed,
-        "created_at": time_text(content.created_ms),
+        "created_at": format_ms(content.created_ms),
     }
     return Put(table=_TABLE, item=item)
 
 
-def _item(tenant: TenantId, content: Content, at: int) -> dict[str, Value]:
+def _item(tenant: TenantId, content: NotificationContent, at: int) -> dict[str, ItemValue]:
     item = _key(tenant, content.id, at) | {
         "message": content.sealed,
         "sender": content.sender,
-        "created_at": time_text(content.created_ms),
+        "created_at": format_ms(content.created_ms),
         "version": content.version,
         "inbox": content.inbox,
         "category": content.category,
@@ -143,15 +145,15 @@ def _item(tenant: TenantId, content: Content, at: int) -> dict[str, Value]:
     return {name: value for name, value in item.items() if value is not None}
 
 
-def _content_of(item: Item) -> Content:
+def _content_from_item(item: Item) -> NotificationContent:
     expires, redacted = item.get("expires_at_ms"), item.get("redacted")
-    return Content(
-        id=NoticeId(item["PK"].rpartition("#")[2]),
+    return NotificationContent(
+        id=NotificationId(item["PK"].rpartition("#")[2]),
         inbox=InboxId(item["inbox"]),
         category=int(item["category"]),
         version=int(item["version"]),
         sealed=item.get("message"),
-        created_ms=time_ms(item["created_at"]),
+        created_ms=parse_ms(item["created_at"]),
         job=item["job"],
         count=int(item["count"]),
         sender=item.get("sender"),
@@ -165,17 +167,17 @@ def _content_of(item: Item) -> Content:
     )
 
 
-def _claim_key(tenant: TenantId, inbox: InboxId, origin: Origin, key: str) -> dict[str, Value]:
+def _claim_key(tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> dict[str, ItemValue]:
     return {
         "PK": OF_KEY.render(tenant=tenant, inbox=inbox, origin=origin.value, host_key=key),
         "SK": KEY_SORT.render(),
     }
 
 
-def _claim_of(item: Item) -> Claim:
-    return Claim(
-        notice=NoticeId(item["notice"]),
+def _claim_from_item(item: Item) -> KeyClaim:
+    return KeyClaim(
+        notification=NotificationId(item["notice"]),
         job=item["job"],
         fingerprint=item["fingerprint"],
-        at_ms=time_ms(item["created_at"]),
+        at_ms=parse_ms(item["created_at"]),
     )

@@ -5,14 +5,14 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import TenantId
-from tidings.notices.config import Defaults
-from tidings.platform.dynamo.client import Client
+from tidings.notices.config import InboxDefaults
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.outcomes import unread
-from tidings.platform.dynamo.values import Item, Value
-from tidings.platform.dynamo.versions import put_version
+from tidings.platform.dynamo.outcomes import raise_read_error
+from tidings.platform.dynamo.values import Item, ItemValue
+from tidings.platform.dynamo.versions import put_if_version
 from tidings.tables.items.inbox import OF_TENANT, SETTINGS_SORT
 from tidings.tables.patterns import notices as patterns
 
@@ -24,46 +24,49 @@ class _Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     known_users: bool = False
 
 
-_decode: Final = msgspec.json.Decoder(_Settings).decode
+_decode_defaults: Final = msgspec.json.Decoder(_Settings).decode
 
 
-class DynamoDefaults:
-    def __init__(self, client: Client) -> None:
+class DynamoDefaultsStore:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
-    async def read(self, tenant: TenantId) -> Defaults | None:
+    async def read(self, tenant: TenantId) -> InboxDefaults | None:
         try:
-            item = await self._client.get(patterns.READ_SETTINGS, _key(tenant))
+            item = await self._client.get(patterns.READ_SETTINGS, _defaults_key(tenant))
         except DynamoError as error:
-            unread(error)
-        return None if item is None else _defaults_of(item)
+            raise_read_error(error)
+        return None if item is None else _defaults_from_item(item)
 
-    async def write(self, tenant: TenantId, defaults: Defaults) -> bool:
-        return await put_version(
-            self._client, patterns.WRITE_SETTINGS, _key(tenant) | _attributes(defaults), defaults.version
+    async def write(self, tenant: TenantId, defaults: InboxDefaults) -> bool:
+        return await put_if_version(
+            self._client,
+            patterns.WRITE_SETTINGS,
+            _defaults_key(tenant) | _attributes(defaults),
+            defaults.version,
         )
 
 
-def _key(tenant: TenantId) -> dict[str, Value]:
+def _defaults_key(tenant: TenantId) -> dict[str, ItemValue]:
     return {"PK": OF_TENANT.render(tenant=tenant), "SK": SETTINGS_SORT.render()}
 
 
-def _attributes(defaults: Defaults) -> dict[str, Value]:
+def _attributes(defaults: InboxDefaults) -> dict[str, ItemValue]:
     settings = _Settings(retention_days=defaults.retention_days, known_users=defaults.is_for_known_users)
     return {
         "settings": msgspec.json.encode(settings),
         "version": defaults.version,
-        "created_at": time_text(defaults.created_ms),
-        "updated_at": time_text(defaults.updated_ms),
+        "created_at": format_ms(defaults.created_ms),
+        "updated_at": format_ms(defaults.updated_ms),
     }
 
 
-def _defaults_of(item: Item) -> Defaults:
-    settings = _decode(item["settings"])
-    return Defaults(
+def _defaults_from_item(item: Item) -> InboxDefaults:
+    settings = _decode_defaults(item["settings"])
+    return InboxDefaults(
         retention_days=settings.retention_days,
         is_for_known_users=settings.known_users,
         version=int(item["version"]),
-        created_ms=time_ms(item["created_at"]),
-        updated_ms=time_ms(item["updated_at"]),
+        created_ms=parse_ms(item["created_at"]),
+        updated_ms=parse_ms(item["updated_at"]),
     )

@@ -1,7 +1,14 @@
 """Rows, counts, what expires and broadcast states as items of `inbox`, and back. What is empty is left out."""
 
-from tidings.notices.model import Counts, Expiring, NoticeId, Owner, Row, Wide
-from tidings.platform.dynamo.values import Item, Value
+from tidings.notices.model import (
+    BroadcastState,
+    ExpiryEntry,
+    InboxKey,
+    NotificationId,
+    NotificationRow,
+    UnreadCounts,
+)
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.tables.items.inbox import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT, STATE_SORT
 from tidings.tables.keys import KeyTemplate
 
@@ -23,24 +30,27 @@ _MARKS = {
 }
 
 
-def partition(owner: Owner) -> str:
-    return OF_USER.render(tenant=owner.tenant, user=owner.user, inbox=owner.inbox)
+def inbox_partition(inbox_key: InboxKey) -> str:
+    return OF_USER.render(tenant=inbox_key.tenant, user=inbox_key.user, inbox=inbox_key.inbox)
 
 
-def row_key(owner: Owner, notice: NoticeId) -> dict[str, Value]:
-    return {"PK": partition(owner), "SK": ROW_SORT.render(notice=notice)}
+def row_key(inbox_key: InboxKey, notification: NotificationId) -> dict[str, ItemValue]:
+    return {"PK": inbox_partition(inbox_key), "SK": ROW_SORT.render(notice=notification)}
 
 
-def counts_key(owner: Owner) -> dict[str, Value]:
-    return {"PK": partition(owner), "SK": COUNTS_KEY}
+def counts_key(inbox_key: InboxKey) -> dict[str, ItemValue]:
+    return {"PK": inbox_partition(inbox_key), "SK": COUNTS_KEY}
 
 
-def expiring_key(owner: Owner, expiring: Expiring) -> dict[str, Value]:
-    return {"PK": partition(owner), "SK": EXPIRING_SORT.render(at_ms=expiring.at_ms, notice=expiring.id)}
+def expiry_key(inbox_key: InboxKey, expiring: ExpiryEntry) -> dict[str, ItemValue]:
+    return {
+        "PK": inbox_partition(inbox_key),
+        "SK": EXPIRING_SORT.render(at_ms=expiring.at_ms, notice=expiring.id),
+    }
 
 
-def row_item(owner: Owner, row: Row) -> dict[str, Value]:
-    item = row_key(owner, row.id) | {
+def row_item(inbox_key: InboxKey, row: NotificationRow) -> dict[str, ItemValue]:
+    item = row_key(inbox_key, row.id) | {
         "id": row.id,
         "category": row.category,
         "received": row.sent_ms,
@@ -50,19 +60,19 @@ def row_item(owner: Owner, row: Row) -> dict[str, Value]:
     return {name: value for name, value in (item | times).items() if value is not None}
 
 
-def row_of(item: Item) -> Row:
+def row_from_item(item: Item) -> NotificationRow:
     times = {field: int(item[name]) if name in item else None for name, field in _TIMES.items()}
-    return Row(
-        id=NoticeId(item["id"]),
+    return NotificationRow(
+        id=NotificationId(item["id"]),
         category=int(item["category"]),
         host_system_id=item.get("host_system_id"),
         **times,
     )
 
 
-def counts_item(owner: Owner, counts: Counts) -> dict[str, Value]:
+def counts_item(inbox_key: InboxKey, counts: UnreadCounts) -> dict[str, ItemValue]:
     """`last_updated` is the inbox's own time: it is what the counts were last changed at."""
-    item: dict[str, Value] = counts_key(owner) | {
+    item: dict[str, ItemValue] = counts_key(inbox_key) | {
         "count": counts.total,
         "unseen": counts.unseen,
         "version": counts.version,
@@ -81,10 +91,10 @@ def count_name(category: int) -> str:
     return f"n{category}"
 
 
-def counts_of(item: Item) -> Counts:
+def counts_from_item(item: Item) -> UnreadCounts:
     by_category = {int(name[1:]): int(value) for name, value in item.items() if _is_count(name)}
     marks = item.get("category_read_before", {})
-    return Counts(
+    return UnreadCounts(
         total=int(item.get("count", 0)),
         by_category={code: count for code, count in by_category.items() if count},
         unseen=int(item.get("unseen", 0)),
@@ -98,18 +108,18 @@ def _is_count(name: str) -> bool:
     return name[0] == "n" and name[1:].isdecimal()
 
 
-def expiring_item(owner: Owner, expiring: Expiring) -> dict[str, Value]:
-    return expiring_key(owner, expiring) | {
+def expiry_item(inbox_key: InboxKey, expiring: ExpiryEntry) -> dict[str, ItemValue]:
+    return expiry_key(inbox_key, expiring) | {
         "category": expiring.category,
         "since": expiring.since_ms,
         "delivered": expiring.delivered_ms,
     }
 
 
-def expiring_of(item: Item) -> Expiring:
+def expiry_from_item(item: Item) -> ExpiryEntry:
     _, at_ms, notice = item["SK"].split("#")
-    return Expiring(
-        id=NoticeId(notice),
+    return ExpiryEntry(
+        id=NotificationId(notice),
         at_ms=int(at_ms),
         category=int(item["category"]),
         since_ms=int(item["since"]),
@@ -117,10 +127,10 @@ def expiring_of(item: Item) -> Expiring:
     )
 
 
-def wide_item(owner: Owner, wide: Wide) -> dict[str, Value]:
+def broadcast_state_item(inbox_key: InboxKey, wide: BroadcastState) -> dict[str, ItemValue]:
     """A set has members, or it is not there."""
-    item: dict[str, Value] = {
-        "PK": partition(owner),
+    item: dict[str, ItemValue] = {
+        "PK": inbox_partition(inbox_key),
         "SK": STATE_KEY,
         "joined": wide.joined,
         "version": wide.version,
@@ -137,12 +147,12 @@ def wide_item(owner: Owner, wide: Wide) -> dict[str, Value]:
     return item
 
 
-def wide_of(item: Item) -> Wide:
+def broadcast_state_from_item(item: Item) -> BroadcastState:
     numbers = {
         name: {int(key): int(value) for key, value in item.get(name, {}).items()}
         for name in ("unread", "category_read_before")
     }
-    return Wide(
+    return BroadcastState(
         joined=int(item["joined"]),
         read_before=int(item.get("read_before", 0)),
         seen_before=int(item.get("seen_before", 0)),

@@ -10,18 +10,18 @@ import msgspec
 from msgspec import Struct, field
 
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.codec import UnstorableError, decode
-from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.codec import UnsupportedValueError, decode_item
+from tidings.platform.dynamo.tagged import EncodedItem
 
 OK = 200
 SERVER_FAULT = 500
 # What reading an answer's body can raise if it is not what DynamoDB would say.
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, UnstorableError, InvalidOperation)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, UnsupportedValueError, InvalidOperation)
 
 _CHECKSUM = b"x-amz-crc32"
 _REQUEST_ID = b"x-amzn-requestid"
 
-_CODES: dict[str, type[errors.RefusedError]] = {
+_CODES: dict[str, type[errors.ServiceError]] = {
     "ConditionalCheckFailedException": errors.ConditionFailedError,
     "TransactionCanceledException": errors.TransactionCancelledError,
     "TransactionConflictException": errors.ConflictError,
@@ -38,14 +38,14 @@ _CODES: dict[str, type[errors.RefusedError]] = {
     "ItemCollectionSizeLimitExceededException": errors.TooLargeError,
     "RequestEntityTooLarge": errors.TooLargeError,
     "IdempotentParameterMismatchException": errors.TokenReusedError,
-    "ResourceNotFoundException": errors.MissingError,
-    "AccessDeniedException": errors.AccessError,
-    "IncompleteSignatureException": errors.AccessError,
-    "InvalidSignatureException": errors.AccessError,
-    "MissingAuthenticationTokenException": errors.AccessError,
-    "MissingAuthenticationToken": errors.AccessError,
-    "UnrecognizedClientException": errors.AccessError,
-    "NotAuthorized": errors.AccessError,
+    "ResourceNotFoundException": errors.NotFoundError,
+    "AccessDeniedException": errors.AccessDeniedError,
+    "IncompleteSignatureException": errors.AccessDeniedError,
+    "InvalidSignatureException": errors.AccessDeniedError,
+    "MissingAuthenticationTokenException": errors.AccessDeniedError,
+    "MissingAuthenticationToken": errors.AccessDeniedError,
+    "UnrecognizedClientException": errors.AccessDeniedError,
+    "NotAuthorized": errors.AccessDeniedError,
     "ExpiredTokenException": errors.CredentialsExpiredError,
     "ExpiredToken": errors.CredentialsExpiredError,
     "ExpiredIteratorException": errors.IteratorExpiredError,
@@ -58,7 +58,7 @@ _TOO_LARGE = ("Item size has exceeded", "Item size to update has exceeded")
 class _Reason(Struct):
     code: str = field(name="Code", default="None")
     message: str | None = field(name="Message", default=None)
-    item: TaggedItem | None = field(name="Item", default=None)
+    item: EncodedItem | None = field(name="Item", default=None)
 
 
 class _Refusal(Struct):
@@ -67,18 +67,18 @@ class _Refusal(Struct):
     type: str = field(name="__type", default="")
     message: str | None = None
     Message: str | None = None
-    item: TaggedItem | None = field(name="Item", default=None)
+    item: EncodedItem | None = field(name="Item", default=None)
     reasons: list[_Reason] | None = field(name="CancellationReasons", default=None)
 
 
 _read_refusal = msgspec.json.Decoder(_Refusal).decode
 
 
-def check_whole(headers: dict[bytes, bytes], body: bytes) -> None:
+def check_integrity(headers: dict[bytes, bytes], body: bytes) -> None:
     """The checksum costs 0.3 µs for a kilobyte; an altered answer must not pass for an item."""
     expected = headers.get(_CHECKSUM) or find_header(headers, _CHECKSUM)
     if expected and expected != b"%d" % zlib.crc32(body):
-        raise errors.UnansweredError("the answer's checksum does not match")
+        raise errors.OutcomeUnknownError("the answer's checksum does not match")
 
 
 def check_unicode(body: bytes) -> None:
@@ -92,7 +92,7 @@ def find_header(headers: dict[bytes, bytes], name: bytes) -> bytes | None:
     return next((value for spelled, value in headers.items() if spelled.lower() == name), None)
 
 
-def refusal(status: int, headers: dict[bytes, bytes], body: bytes) -> errors.DynamoError:
+def error_from_response(status: int, headers: dict[bytes, bytes], body: bytes) -> errors.DynamoError:
     """The error that an answer other than 200 stands for."""
     request_id = (find_header(headers, _REQUEST_ID) or b"").decode("latin-1")
     try:
@@ -103,22 +103,22 @@ def refusal(status: int, headers: dict[bytes, bytes], body: bytes) -> errors.Dyn
             return _refused(code, message, request_id, told)
     except UNREADABLE:
         code, message = "", f"HTTP {status} without a readable reason"
-    return errors.UnansweredError(message, code=code, request_id=request_id)
+    return errors.OutcomeUnknownError(message, code=code, request_id=request_id)
 
 
-def _refused(code: str, message: str, request_id: str, told: _Refusal) -> errors.RefusedError:
-    kind = _CODES.get(code, errors.InvalidError)
+def _refused(code: str, message: str, request_id: str, told: _Refusal) -> errors.ServiceError:
+    kind = _CODES.get(code, errors.ValidationError)
     if kind is errors.ConditionFailedError:
-        item = None if told.item is None else decode(told.item)
+        item = None if told.item is None else decode_item(told.item)
         return errors.ConditionFailedError(message, code=code, request_id=request_id, item=item)
     if kind is errors.TransactionCancelledError:
         reasons = tuple(_reason(reason) for reason in told.reasons or ())
         return errors.TransactionCancelledError(message, code=code, request_id=request_id, reasons=reasons)
-    if kind is errors.InvalidError and message.startswith(_TOO_LARGE):
+    if kind is errors.ValidationError and message.startswith(_TOO_LARGE):
         kind = errors.TooLargeError
     return kind(message, code=code, request_id=request_id)
 
 
-def _reason(told: _Reason) -> errors.Reason:
-    item = None if told.item is None else decode(told.item)
-    return errors.Reason(told.code, told.message or "", item)
+def _reason(told: _Reason) -> errors.CancellationReason:
+    item = None if told.item is None else decode_item(told.item)
+    return errors.CancellationReason(told.code, told.message or "", item)

@@ -10,33 +10,33 @@ from hmac import compare_digest
 from typing import Any, Final, Protocol
 
 from tidings.kernel.ids import TenantId
-from tidings.kernel.security import SecurityEventKind, record
-from tidings.platform.dynamo.values import Value
+from tidings.kernel.security import SecurityEventKind, record_security_event
+from tidings.platform.dynamo.values import ItemValue
 
 MAC: Final = "mac"
 _PURPOSE = b"_row#"
 
 
-class Fingerprints(Protocol):
+class RowFingerprints(Protocol):
     def fingerprint(self, said: bytes, /) -> bytes: ...
 
 
 class RowKeys(Protocol):
-    async def of(self, tenant: TenantId, /) -> Fingerprints: ...
+    async def of(self, tenant: TenantId, /) -> RowFingerprints: ...
 
 
-class AuthenticRows:
-    """Signs and verifies rows. `beside` names attributes that change without a new MAC."""
+class AuthenticatedRows:
+    """Signs and verifies rows. `without` names attributes that change without a new MAC."""
 
     def __init__(self, keys: RowKeys, *, beside: frozenset[str] = frozenset()) -> None:
         self._keys = keys
-        self._beside = beside | {MAC}
+        self._unprotected = beside | {MAC}
 
-    def beside(self, *attributes: str) -> "AuthenticRows":
+    def without(self, *attributes: str) -> "AuthenticatedRows":
         """Return one under the same keys that leaves these attributes out of the MAC too."""
-        return AuthenticRows(self._keys, beside=self._beside | set(attributes))
+        return AuthenticatedRows(self._keys, beside=self._unprotected | set(attributes))
 
-    async def sign(self, tenant: TenantId, item: Mapping[str, Any]) -> dict[str, Value]:
+    async def sign(self, tenant: TenantId, item: Mapping[str, Any]) -> dict[str, ItemValue]:
         """Return the item with its MAC. Makes the tenant's keys if there are none."""
         return {**item, MAC: await self._mac(tenant, item)}
 
@@ -48,8 +48,8 @@ class AuthenticRows:
         if isinstance(found, bytes) and compare_digest(found, await self._mac(tenant, item)):
             return item
         name = item.get("item") or item.get("session_id") or item.get("user_id")
-        record(
-            SecurityEventKind.ROW_REFUSED,
+        record_security_event(
+            SecurityEventKind.ROW_REJECTED,
             tenant=tenant,
             subject=str(name),
             reason="its MAC does not verify" if found else "it has no MAC",
@@ -58,19 +58,19 @@ class AuthenticRows:
 
     async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
         keys = await self._keys.of(tenant)
-        return keys.fingerprint(canonical(tenant, item, self._beside))
+        return keys.fingerprint(canonical_bytes(tenant, item, self._unprotected))
 
 
-def canonical(tenant: TenantId, item: Mapping[str, Any], beside: frozenset[str]) -> bytes:
+def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], beside: frozenset[str]) -> bytes:
     """Spell a row as bytes. Two different rows never spell the same: every value carries its type and length."""
-    parts = [_PURPOSE, *_spell(str(tenant))]
+    parts = [_PURPOSE, *_encode_value(str(tenant))]
     for name in sorted(item.keys() - beside):
-        parts += _spell(name)
-        parts += _spell(item[name])
+        parts += _encode_value(name)
+        parts += _encode_value(item[name])
     return b"".join(parts)
 
 
-def _spell(value: object) -> Iterator[bytes]:
+def _encode_value(value: object) -> Iterator[bytes]:
     match value:
         case bool():
             yield b"b1;" if value else b"b0;"
@@ -84,6 +84,6 @@ def _spell(value: object) -> Iterator[bytes]:
         case list() | tuple():
             yield b"l%d:" % len(value)
             for each in value:
-                yield from _spell(each)
+                yield from _encode_value(each)
         case _:
             raise TypeError(f"a row to sign has no {type(value).__name__}")

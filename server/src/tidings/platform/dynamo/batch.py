@@ -19,26 +19,26 @@ from tidings.platform.dynamo.bodies import (
     Capacity,
     Names,
 )
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.codec import decode, encode
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.codec import decode_item, encode_item
 from tidings.platform.dynamo.errors import DynamoError, UnprocessedError
-from tidings.platform.dynamo.plans import Plan
+from tidings.platform.dynamo.plans import CheckedPattern
 from tidings.platform.dynamo.replies import BatchGetReply
 from tidings.platform.dynamo.sizes import WRITE_UNIT_BYTES, write_units
-from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.tagged import EncodedItem
 from tidings.platform.dynamo.values import Attributes, Item
-from tidings.platform.dynamo.weigh import item_weight, read_each
+from tidings.platform.dynamo.weigh import batch_get_units, encoded_item_bytes
 
 MAX_GETS = 100
 MAX_WRITES = 25
 
-_read_item = msgspec.json.Decoder(TaggedItem).decode
+_read_item = msgspec.json.Decoder(EncodedItem).decode
 
 
-class _Patience:
+class _UnprocessedRetries:
     """How long a batch goes on, and how it waits before it sends leftovers again."""
 
-    def __init__(self, channel: Channel, timeout_s: float | None) -> None:
+    def __init__(self, channel: Transport, timeout_s: float | None) -> None:
         self._channel = channel
         self._deadline = channel.deadline(timeout_s)
         self._rounds = 0
@@ -51,23 +51,23 @@ class _Patience:
         self._rounds += 1
         wait_s = self._channel.retries.backoff_s(self._rounds)
         if wait_s >= self.left_s:
-            items = tuple(decode(_read_item(item)) for item in leftovers)
+            items = tuple(decode_item(_read_item(item)) for item in leftovers)
             raise UnprocessedError(f"{len(items)} items of the batch were left over", unprocessed=items)
         await self._channel.sleep(wait_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchGet:
-    channel: Channel
-    plan: Plan
+class BatchGetter:
+    channel: Transport
+    plan: CheckedPattern
     capacity: Capacity | None
     projection: str | None
     names: Names | None
     timeout_s: float | None
 
     async def run(self, keys: Iterable[Attributes]) -> list[Item]:
-        patience = _Patience(self.channel, self.timeout_s)
-        pending = [Raw(encode(key)) for key in keys]
+        patience = _UnprocessedRetries(self.channel, self.timeout_s)
+        pending = [Raw(encode_item(key)) for key in keys]
         found: list[Item] = []
         while pending:
             chunk, pending = pending[:MAX_GETS], pending[MAX_GETS:]
@@ -78,13 +78,13 @@ class BatchGet:
                 await patience.wait(pending)
         return found
 
-    async def _call(self, keys: list[Raw], patience: _Patience) -> BatchGetReply:
+    async def _call(self, keys: list[Raw], patience: _UnprocessedRetries) -> BatchGetReply:
         row = self.plan.row
         reply, _ = await self.channel.call(
             verbs.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=patience.left_s
         )
         processed = len(keys) - len(reply.unprocessed)
-        units = read_each(reply.items, processed, strong=self.plan.is_strong)
+        units = batch_get_units(reply.items, processed, strong=self.plan.is_strong)
         row.read(units, reply.consumed, is_exact=self.projection is None)
         return reply
 
@@ -100,20 +100,20 @@ class BatchGet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchWriting:
-    channel: Channel
-    plan: Plan
+class BatchWriter:
+    channel: Transport
+    plan: CheckedPattern
     capacity: Capacity | None
     is_repeatable: bool
     timeout_s: float | None
 
     async def run(self, puts: Iterable[Attributes], deletes: Iterable[Attributes]) -> None:
         pending = [
-            *(BatchWrite(PutRequest=BatchPut(Raw(encode(item)))) for item in puts),
-            *(BatchWrite(DeleteRequest=BatchDelete(Raw(encode(key)))) for key in deletes),
+            *(BatchWrite(PutRequest=BatchPut(Raw(encode_item(item)))) for item in puts),
+            *(BatchWrite(DeleteRequest=BatchDelete(Raw(encode_item(key)))) for key in deletes),
         ]
         total = len(pending)
-        patience = _Patience(self.channel, self.timeout_s)
+        patience = _UnprocessedRetries(self.channel, self.timeout_s)
         try:
             while pending:
                 leftovers = await self._call(pending[:MAX_WRITES], patience)
@@ -124,7 +124,7 @@ class BatchWriting:
             error.maybe_applied = error.maybe_applied or len(pending) < total
             raise
 
-    async def _call(self, writes: list[BatchWrite], patience: _Patience) -> list[BatchWrite]:
+    async def _call(self, writes: list[BatchWrite], patience: _UnprocessedRetries) -> list[BatchWrite]:
         tables = {self.plan.table: writes}
         body = bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
         row = self.plan.row
@@ -146,4 +146,8 @@ def _content(write: BatchWrite) -> Raw:
 def _units(write: BatchWrite) -> int:
     """Each write is rounded for itself, never the batch as a whole."""
     content = _content(write)
-    return 1 if len(content) <= WRITE_UNIT_BYTES else write_units(item_weight(decode(_read_item(content))))
+    return (
+        1
+        if len(content) <= WRITE_UNIT_BYTES
+        else write_units(encoded_item_bytes(decode_item(_read_item(content))))
+    )

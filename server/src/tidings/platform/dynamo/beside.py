@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.transactions import Action
+from tidings.platform.dynamo.transactions import TransactAction
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class TransactionPart:
     """`pattern` names the whole transaction, the entry and its idempotency row included."""
 
     pattern: AccessPattern
-    actions: tuple[Action, ...]
+    actions: tuple[TransactAction, ...]

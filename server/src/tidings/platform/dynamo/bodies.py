@@ -86,7 +86,7 @@ class BatchBody(Struct, kw_only=True, omit_defaults=True):
     ReturnConsumedCapacity: Capacity | None = None
 
 
-class Action(Struct, kw_only=True, omit_defaults=True):
+class TransactItem(Struct, kw_only=True, omit_defaults=True):
     """One of the four."""
 
     Put: WriteBody | None = None
@@ -96,15 +96,15 @@ class Action(Struct, kw_only=True, omit_defaults=True):
 
 
 class TransactWriteBody(Struct, kw_only=True, omit_defaults=True):
-    TransactItems: list[Action]
+    TransactItems: list[TransactItem]
     ClientRequestToken: str | None = None
     ReturnConsumedCapacity: Capacity | None = None
 
 
-class Get(Struct):
+class TransactGetItem(Struct):
     Get: GetBody
 
 
 class TransactGetBody(Struct, kw_only=True, omit_defaults=True):
-    TransactItems: list[Get]
+    TransactItems: list[TransactGetItem]
     ReturnConsumedCapacity: Capacity | None = None

@@ -7,30 +7,41 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from tidings.platform.dynamo.answers import OK, UNREADABLE, check_unicode, check_whole, refusal
-from tidings.platform.dynamo.credentials import KeySource
+from tidings.platform.dynamo.answers import (
+    OK,
+    UNREADABLE,
+    check_integrity,
+    check_unicode,
+    error_from_response,
+)
+from tidings.platform.dynamo.credentials import CredentialsProvider
 from tidings.platform.dynamo.endpoints import Endpoint
-from tidings.platform.dynamo.errors import CredentialsExpiredError, DynamoError, UnansweredError, UnsentError
-from tidings.platform.dynamo.ledger import Row
+from tidings.platform.dynamo.errors import (
+    CredentialsExpiredError,
+    DynamoError,
+    NotSentError,
+    OutcomeUnknownError,
+)
+from tidings.platform.dynamo.ledger import PatternCounters
 from tidings.platform.dynamo.pool import Pool, PoolLimits
 from tidings.platform.dynamo.retries import Retries, RetryLimits
 from tidings.platform.dynamo.sigv4 import CONTENT_TYPE, Signer
-from tidings.platform.dynamo.verbs import Verb
+from tidings.platform.dynamo.verbs import OperationSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ServiceProfile:
     """How a service of AWS wants its requests: they differ in this, and in their targets and bodies."""
 
     signed_as: str
     content_type: str
 
 
-DYNAMODB = Dialect("dynamodb", CONTENT_TYPE)
+DYNAMODB = ServiceProfile("dynamodb", CONTENT_TYPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CallLimits:
     """`call_timeout_s` bounds a call with all its tries, `try_timeout_s` one try of a call that can be repeated.
 
     One that cannot be repeated has a single try, so that one may take all the time.
@@ -42,15 +53,15 @@ class Limits:
     retries: RetryLimits = field(default_factory=RetryLimits)
 
 
-class Channel:
+class Transport:
     def __init__(
         self,
         endpoint: Endpoint,
         region: str,
-        keys: KeySource,
-        limits: Limits,
+        keys: CredentialsProvider,
+        limits: CallLimits,
         *,
-        dialect: Dialect = DYNAMODB,
+        dialect: ServiceProfile = DYNAMODB,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._endpoint = endpoint
@@ -71,7 +82,13 @@ class Channel:
         return self.now() + (self._limits.call_timeout_s if timeout_s is None else timeout_s)
 
     async def call[T](
-        self, verb: Verb[T], body: bytes, row: Row, *, is_repeatable: bool, timeout_s: float | None = None
+        self,
+        verb: OperationSpec[T],
+        body: bytes,
+        row: PatternCounters,
+        *,
+        is_repeatable: bool,
+        timeout_s: float | None = None,
     ) -> tuple[T, bool]:
         """The reply, and whether an earlier try went unanswered and may have been applied, too."""
         deadline = self.deadline(timeout_s)
@@ -86,9 +103,9 @@ class Channel:
     async def _again[T](
         self,
         error: DynamoError,
-        verb: Verb[T],
+        verb: OperationSpec[T],
         body: bytes,
-        row: Row,
+        row: PatternCounters,
         deadline: float,
         *,
         is_repeatable: bool,
@@ -121,23 +138,25 @@ class Channel:
             raise error
         await self.sleep(wait_s)
 
-    async def _try[T](self, verb: Verb[T], body: bytes, deadline: float, *, is_repeatable: bool) -> T:
+    async def _try[T](
+        self, verb: OperationSpec[T], body: bytes, deadline: float, *, is_repeatable: bool
+    ) -> T:
         now = self.now()
         if now >= deadline:
-            raise UnsentError("no time was left to send it")
+            raise NotSentError("no time was left to send it")
         if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
-            raise UnsentError("no credentials in time")
+            raise NotSentError("no credentials in time")
         status, headers, answer = await self._exchange(
             verb.target, body, deadline, is_repeatable=is_repeatable
         )
-        check_whole(headers, answer)
+        check_integrity(headers, answer)
         if status != OK:
-            raise refusal(status, headers, answer)
+            raise error_from_response(status, headers, answer)
         try:
             check_unicode(answer)
             return verb.read(answer)
         except UNREADABLE as error:
-            raise UnansweredError(f"the answer cannot be read ({error})") from error
+            raise OutcomeUnknownError(f"the answer cannot be read ({error})") from error
 
     async def _exchange(
         self, target: str, body: bytes, deadline: float, *, is_repeatable: bool
@@ -156,9 +175,9 @@ class Channel:
             connection.abort()
             raise
         if failure is not None:
-            raise UnansweredError(failure)
+            raise OutcomeUnknownError(failure)
         answer = connection.status, connection.headers, connection.body()
-        self.pool.give_back(connection)
+        self.pool.release(connection)
         return answer
 
     def _new_signer(self) -> Signer:

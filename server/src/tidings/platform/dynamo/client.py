@@ -12,35 +12,47 @@ from msgspec import Raw
 
 from tidings.platform.dynamo import bodies, transactions, verbs
 from tidings.platform.dynamo.access import AccessPattern, Operation
-from tidings.platform.dynamo.batch import BatchGet, BatchWriting
+from tidings.platform.dynamo.batch import BatchGetter, BatchWriter
 from tidings.platform.dynamo.bodies import Names, Returns, WriteBody
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.errors import ConditionFailedError, TransactionCancelledError
-from tidings.platform.dynamo.ledger import Ledger, Row
-from tidings.platform.dynamo.plans import Plan, Plans
-from tidings.platform.dynamo.queries import Page, Query, query_body
+from tidings.platform.dynamo.ledger import CapacityLedger, PatternCounters
+from tidings.platform.dynamo.plans import CheckedPattern, PatternChecker
+from tidings.platform.dynamo.queries import Query, QueryPage, query_body
 from tidings.platform.dynamo.replies import WriteReply
-from tidings.platform.dynamo.results import PLAINLY_WRITTEN, Written
-from tidings.platform.dynamo.shapes import PLAIN, Shape
-from tidings.platform.dynamo.transactions import TRANSACTION_FACTOR, Action, Get, needs_absence
+from tidings.platform.dynamo.results import PLAINLY_WRITTEN, WriteResult
+from tidings.platform.dynamo.shapes import PLAIN, ItemType
+from tidings.platform.dynamo.transactions import (
+    TRANSACTION_FACTOR,
+    TransactAction,
+    TransactGet,
+    needs_absence,
+)
 from tidings.platform.dynamo.values import Attributes, Item
-from tidings.platform.dynamo.verbs import Verb
-from tidings.platform.dynamo.weigh import larger, page_units, read_each, read_one, touched, written
+from tidings.platform.dynamo.verbs import OperationSpec
+from tidings.platform.dynamo.weigh import (
+    batch_get_units,
+    estimate_write_units,
+    get_units,
+    larger_units,
+    put_units,
+    query_units,
+)
 
 
-class Client:
+class DynamoClient:
     """Belongs to the event loop it was made in. `measure` also asks the engine what each call took.
 
     Wherever there is a `condition`, its failure shows the item that is there.
     """
 
-    def __init__(self, channel: Channel, table_prefix: str, *, measure: bool = False) -> None:
+    def __init__(self, channel: Transport, table_prefix: str, *, measure: bool = False) -> None:
         self._channel = channel
-        self.ledger = Ledger()
-        self._plans = Plans(table_prefix, self.ledger)
+        self.ledger = CapacityLedger()
+        self._plans = PatternChecker(table_prefix, self.ledger)
         self._prefix = table_prefix
-        self._about_tables = Row("about_tables", "Describe")
+        self._about_tables = PatternCounters("about_tables", "Describe")
         self._capacity: bodies.Capacity | None = "INDEXES" if measure else None
 
     def close(self) -> None:
@@ -59,7 +71,7 @@ class Client:
         plan = self._plans.of(pattern, Operation.GET_ITEM)
         body = bodies.GetBody(
             TableName=plan.table,
-            Key=Raw(encode(key)),
+            Key=Raw(encode_item(key)),
             ConsistentRead=plan.is_strong,
             ProjectionExpression=projection,
             ExpressionAttributeNames=names,
@@ -69,37 +81,37 @@ class Client:
             verbs.GET, bodies.write(body), plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         found = () if reply.item is None else (reply.item,)
-        units = read_one(reply.size_bytes, found, strong=plan.is_strong)
+        units = get_units(reply.size_bytes, found, strong=plan.is_strong)
         plan.row.read(units, reply.consumed, is_exact=projection is None)
         return reply.item
 
     async def query(
         self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> Page[Item]:
+    ) -> QueryPage[Item]:
         """One page, of up to 1 MB before the filter."""
         return await self.query_as(PLAIN, pattern, query, timeout_s=timeout_s)
 
     def pages(
         self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> AsyncIterator[Page[Item]]:
+    ) -> AsyncIterator[QueryPage[Item]]:
         """Page after page to the end. A page can be empty and yet not the last. The timeout is for each."""
         return self.pages_as(PLAIN, pattern, query, timeout_s=timeout_s)
 
     async def query_as[T](
-        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> Page[T]:
+        self, shape: ItemType[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> QueryPage[T]:
         plan = self._plans.of(pattern, Operation.QUERY)
         body = query_body(plan, query, self._capacity or "TOTAL")
         reply, _ = await self._channel.call(
             shape.verb, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         measured = reply.consumed if self._capacity else ()
-        plan.row.read(page_units(reply, strong=plan.is_strong), measured, is_exact=bool(reply.consumed))
-        return Page(reply.items, reply.last_key, reply.scanned)
+        plan.row.read(query_units(reply, strong=plan.is_strong), measured, is_exact=bool(reply.consumed))
+        return QueryPage(reply.items, reply.last_key, reply.scanned)
 
     async def pages_as[T](
-        self, shape: Shape[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
-    ) -> AsyncIterator[Page[T]]:
+        self, shape: ItemType[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
+    ) -> AsyncIterator[QueryPage[T]]:
         while True:
             page = await self.query_as(shape, pattern, query, timeout_s=timeout_s)
             yield page
@@ -118,16 +130,16 @@ class Client:
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         plan = self._plans.of(pattern, Operation.PUT_ITEM)
-        encoded = encode(item)
+        encoded = encode_item(item)
         body = self._write_body(plan, condition, names, values, returns)
         body.Item = Raw(encoded)
         return await self._write(
             verbs.PUT,
             plan,
             body,
-            written(encoded, item),
+            put_units(encoded, item),
             is_exact=returns == "ALL_OLD" or needs_absence(condition),
             is_repeatable=repeatable,
             timeout_s=timeout_s,
@@ -145,13 +157,13 @@ class Client:
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         plan = self._plans.of(pattern, Operation.UPDATE_ITEM)
-        encoded = encode(key)
+        encoded = encode_item(key)
         body = self._write_body(plan, condition, names, values, returns)
         body.Key = Raw(encoded)
         body.UpdateExpression = update
-        units = touched(encoded, key, body.ExpressionAttributeValues or b"", values or {})
+        units = estimate_write_units(encoded, key, body.ExpressionAttributeValues or b"", values or {})
         return await self._write(
             verbs.UPDATE, plan, body, units, is_exact=False, is_repeatable=repeatable, timeout_s=timeout_s
         )
@@ -167,10 +179,10 @@ class Client:
         returns: Returns | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         plan = self._plans.of(pattern, Operation.DELETE_ITEM)
         body = self._write_body(plan, condition, names, values, returns)
-        body.Key = Raw(encode(key))
+        body.Key = Raw(encode_item(key))
         return await self._write(
             verbs.DELETE,
             plan,
@@ -184,15 +196,15 @@ class Client:
     async def transact_write(
         self,
         pattern: AccessPattern,
-        actions: Sequence[Action],
+        actions: Sequence[TransactAction],
         *,
         token: str | None = None,
         repeatable: bool = False,
         timeout_s: float | None = None,
-    ) -> Written:
+    ) -> WriteResult:
         """All or nothing. With a token DynamoDB knows a repeat for ten minutes, so it is safe to repeat."""
         plan = self._plans.of(pattern, Operation.TRANSACT_WRITE_ITEMS)
-        writes = transactions.write_body(plan, actions, token, self._capacity)
+        writes = transactions.transact_write_body(plan, actions, token, self._capacity)
         try:
             reply, is_doubtful = await self._channel.call(
                 verbs.TRANSACT_WRITE,
@@ -206,19 +218,19 @@ class Client:
             plan.row.write(writes.units, is_exact=False)
             raise
         plan.row.write(writes.units * TRANSACTION_FACTOR, reply.consumed, is_exact=writes.is_exact)
-        return Written(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
+        return WriteResult(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
 
     async def transact_get(
-        self, pattern: AccessPattern, gets: Sequence[Get], *, timeout_s: float | None = None
+        self, pattern: AccessPattern, gets: Sequence[TransactGet], *, timeout_s: float | None = None
     ) -> list[Item | None]:
         """As they all were at one moment, in the order asked for; None where there is no item."""
         plan = self._plans.of(pattern, Operation.TRANSACT_GET_ITEMS)
-        body = transactions.get_body(plan, gets, self._capacity)
+        body = transactions.transact_get_body(plan, gets, self._capacity)
         reply, _ = await self._channel.call(
             verbs.TRANSACT_GET, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         found = [item for item in reply.items if item is not None]
-        units = read_each(found, len(gets), strong=True) * TRANSACTION_FACTOR
+        units = batch_get_units(found, len(gets), strong=True) * TRANSACTION_FACTOR
         is_exact = all(get.projection is None for get in gets)
         plan.row.read(units, reply.consumed, is_exact=is_exact)
         return reply.items
@@ -234,7 +246,7 @@ class Client:
     ) -> list[Item]:
         """The items that are there, in no order. Any number of keys, 100 a call; what is left over goes again."""
         plan = self._plans.of(pattern, Operation.BATCH_GET_ITEM)
-        return await BatchGet(
+        return await BatchGetter(
             channel=self._channel,
             plan=plan,
             capacity=self._capacity,
@@ -254,7 +266,7 @@ class Client:
     ) -> None:
         """Unconditional, and not atomic: an error leaves some done. 25 a call; what is left over goes again."""
         plan = self._plans.of(pattern, Operation.BATCH_WRITE_ITEM)
-        await BatchWriting(
+        await BatchWriter(
             channel=self._channel,
             plan=plan,
             capacity=self._capacity,
@@ -263,13 +275,13 @@ class Client:
         ).run(puts, deletes)
 
     async def describe(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
-        """`Table` of DescribeTable. Raises `MissingError` if there is none."""
+        """`Table` of DescribeTable. Raises `NotFoundError` if there is none."""
         return (await self._ask(verbs.DESCRIBE_TABLE, table))["Table"]
 
     async def describe_ttl(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
         return (await self._ask(verbs.DESCRIBE_TTL, table))["TimeToLiveDescription"]
 
-    async def _ask(self, verb: Verb[Any], table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
+    async def _ask(self, verb: OperationSpec[Any], table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
         """About a table, not about what is in it: free, and of no access pattern."""
         body = bodies.write(bodies.TableBody(TableName=self._prefix + table))
         reply, _ = await self._channel.call(verb, body, self._about_tables, is_repeatable=True)
@@ -277,7 +289,7 @@ class Client:
 
     def _write_body(
         self,
-        plan: Plan,
+        plan: CheckedPattern,
         condition: str | None,
         names: Names | None,
         values: Attributes | None,
@@ -287,7 +299,7 @@ class Client:
             TableName=plan.table,
             ConditionExpression=condition,
             ExpressionAttributeNames=names,
-            ExpressionAttributeValues=None if values is None else Raw(encode(values)),
+            ExpressionAttributeValues=None if values is None else Raw(encode_item(values)),
             ReturnValuesOnConditionCheckFailure=None if condition is None else "ALL_OLD",
             ReturnValues=returns,
             ReturnConsumedCapacity=self._capacity,
@@ -295,24 +307,24 @@ class Client:
 
     async def _write(
         self,
-        verb: Verb[WriteReply],
-        plan: Plan,
+        verb: OperationSpec[WriteReply],
+        plan: CheckedPattern,
         body: WriteBody,
         units: int,
         *,
         is_exact: bool,
         is_repeatable: bool,
         timeout_s: float | None,
-    ) -> Written:
+    ) -> WriteResult:
         try:
             reply, is_doubtful = await self._channel.call(
                 verb, bodies.write(body), plan.row, is_repeatable=is_repeatable, timeout_s=timeout_s
             )
         except ConditionFailedError as error:
             # paid for by the larger of the two items, too
-            plan.row.write(larger(units, error.item), is_exact=True)
+            plan.row.write(larger_units(units, error.item), is_exact=True)
             raise
-        plan.row.write(larger(units, reply.attributes), reply.consumed, is_exact=is_exact)
+        plan.row.write(larger_units(units, reply.attributes), reply.consumed, is_exact=is_exact)
         if reply.attributes is None and not is_doubtful:
             return PLAINLY_WRITTEN
-        return Written(reply.attributes, is_doubtful)
+        return WriteResult(reply.attributes, is_doubtful)

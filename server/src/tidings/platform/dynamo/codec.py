@@ -12,18 +12,18 @@ import msgspec
 from msgspec import Struct
 
 from tidings.platform.dynamo.tagged import (
-    Array,
-    Binary,
-    BinarySet,
-    Map,
-    Null,
-    Num,
-    NumSet,
-    Tagged,
-    TaggedItem,
-    Text,
-    TextSet,
-    Truth,
+    AttributeValue,
+    BinarySetValue,
+    BinaryValue,
+    BoolValue,
+    EncodedItem,
+    ListValue,
+    MapValue,
+    NullValue,
+    NumberSetValue,
+    NumberValue,
+    StringSetValue,
+    StringValue,
 )
 from tidings.platform.dynamo.values import Attributes, Item, Number
 
@@ -34,35 +34,35 @@ _MIN_EXPONENT = -130
 _MAX_EXPONENT = 125
 
 
-class UnstorableError(ValueError):
+class UnsupportedValueError(ValueError):
     """A value that DynamoDB cannot hold exactly."""
 
 
 _write = msgspec.json.Encoder().encode
 
 
-def encode(item: Attributes) -> bytes:
+def encode_item(item: Attributes) -> bytes:
     """The item as JSON. Never shorter than the item's size by DynamoDB's rules; the ledger counts on that."""
     values: Mapping[str, Any] = item
     try:
         # Text, whole numbers and bytes are nearly everything: they are tagged without a call for each.
         return _write(
             {
-                name: Text(value)
+                name: StringValue(value)
                 if (kind := type(value)) is str
-                else Num(str(value))
+                else NumberValue(str(value))
                 if kind is int and _PLAIN_LOW < value < _PLAIN_HIGH
-                else Binary(value)
+                else BinaryValue(value)
                 if kind is bytes
-                else tag(value)
+                else encode_value(value)
                 for name, value in values.items()
             }
         )
     except UnicodeEncodeError as error:
-        raise UnstorableError(f"text with {error.reason}") from error
+        raise UnsupportedValueError(f"text with {error.reason}") from error
 
 
-def tag(value: object) -> Struct:
+def encode_value(value: object) -> Struct:
     """One value. Subclasses (an enum of strings, say) go as what they are a kind of."""
     known = _TAGS.get(type(value))
     if known is not None:
@@ -70,30 +70,30 @@ def tag(value: object) -> Struct:
     for kind in _ANCESTORS:
         if isinstance(value, kind):
             return _TAGS[kind](value)
-    raise UnstorableError(f"{type(value).__name__} cannot be stored: {value!r}")
+    raise UnsupportedValueError(f"{type(value).__name__} cannot be stored: {value!r}")
 
 
 def _tag_int(value: int) -> Struct:
-    return Num(str(int(value)) if _PLAIN_LOW < value < _PLAIN_HIGH else number_text(value))
+    return NumberValue(str(int(value)) if _PLAIN_LOW < value < _PLAIN_HIGH else format_number(value))
 
 
 def _tag_list(values: list[object]) -> Struct:
-    return Array([tag(value) for value in values])
+    return ListValue([encode_value(value) for value in values])
 
 
 def _tag_map(values: Mapping[str, object]) -> Struct:
-    return Map({name: tag(value) for name, value in values.items()})
+    return MapValue({name: encode_value(value) for name, value in values.items()})
 
 
 def _tag_set(values: AbstractSet[Any]) -> Struct:
     """Sorted, so that equal items are equal bytes."""
     kinds = {_member_kind(value) for value in values}
     if len(kinds) != 1:
-        raise UnstorableError(f"a set has members, and all of one type: {set(values)!r}")
+        raise UnsupportedValueError(f"a set has members, and all of one type: {set(values)!r}")
     kind = kinds.pop()
     if kind is Decimal:
-        return NumSet([number_text(value) for value in sorted(values)])
-    return TextSet(sorted(values)) if kind is str else BinarySet(sorted(values))
+        return NumberSetValue([format_number(value) for value in sorted(values)])
+    return StringSetValue(sorted(values)) if kind is str else BinarySetValue(sorted(values))
 
 
 def _member_kind(value: object) -> type:
@@ -101,29 +101,29 @@ def _member_kind(value: object) -> type:
         return str if isinstance(value, str) else bytes
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return Decimal
-    raise UnstorableError(f"{type(value).__name__} cannot be in a set: {value!r}")
+    raise UnsupportedValueError(f"{type(value).__name__} cannot be in a set: {value!r}")
 
 
-def number_text(value: Number) -> str:
+def format_number(value: Number) -> str:
     """The number in digits, if DynamoDB can hold it: 38 of them, between 1E-130 and 9.9…E+125."""
     decimal = Decimal(value)
     if not decimal.is_finite():
-        raise UnstorableError(f"not a finite number: {value}")
+        raise UnsupportedValueError(f"not a finite number: {value}")
     if not decimal:
         return "0"
     digits = "".join(map(str, decimal.as_tuple().digits)).strip("0")
     if len(digits) > MAX_DIGITS or not _MIN_EXPONENT <= decimal.adjusted() <= _MAX_EXPONENT:
-        raise UnstorableError(f"a number has up to 38 digits, between 1E-130 and 9.9E+125: {value}")
+        raise UnsupportedValueError(f"a number has up to 38 digits, between 1E-130 and 9.9E+125: {value}")
     return str(decimal)
 
 
 _TAGS: dict[type, Callable[[Any], Struct]] = {
-    str: Text,
+    str: StringValue,
     int: _tag_int,
-    bytes: Binary,
-    bool: Truth,
-    type(None): lambda _: Null(NULL=True),
-    Decimal: lambda value: Num(number_text(value)),
+    bytes: BinaryValue,
+    bool: BoolValue,
+    type(None): lambda _: NullValue(NULL=True),
+    Decimal: lambda value: NumberValue(format_number(value)),
     dict: _tag_map,
     list: _tag_list,
     set: _tag_set,
@@ -132,30 +132,30 @@ _TAGS: dict[type, Callable[[Any], Struct]] = {
 _ANCESTORS = (str, int, Decimal, bytes, dict, list, set, frozenset)
 
 
-def decode(item: TaggedItem) -> Item:
+def decode_item(item: EncodedItem) -> Item:
     """The item in plain Python. Text, numbers and bytes first: they are nearly everything."""
     plain: Item = {}
     for name, value in item.items():
         if value.S is not None:
             plain[name] = value.S
         elif value.N is not None:
-            plain[name] = number(value.N)
+            plain[name] = parse_number(value.N)
         elif value.B is not None:
             plain[name] = value.B
         else:
-            plain[name] = untag(value)
+            plain[name] = decode_value(value)
     return plain
 
 
-def untag(value: Tagged) -> Any:  # noqa: ANN401 - the model that reads the item checks the type
+def decode_value(value: AttributeValue) -> Any:  # noqa: ANN401 - the model that reads the item checks the type
     for field, read in _READERS:
         content = getattr(value, field)
         if content is not None:
             return read(content)
-    raise UnstorableError("an attribute value without a type")
+    raise UnsupportedValueError("an attribute value without a type")
 
 
-def number(text: str) -> Number:
+def parse_number(text: str) -> Number:
     try:
         return int(text)
     except ValueError:
@@ -166,13 +166,13 @@ def number(text: str) -> Number:
 
 _READERS: tuple[tuple[str, Callable[[Any], object]], ...] = (
     ("S", str),
-    ("N", number),
+    ("N", parse_number),
     ("B", bytes),
     ("BOOL", bool),
     ("NULL", lambda _: None),
-    ("M", decode),
-    ("L", lambda values: [untag(value) for value in values]),
+    ("M", decode_item),
+    ("L", lambda values: [decode_value(value) for value in values]),
     ("SS", set),
-    ("NS", lambda texts: {number(text) for text in texts}),
+    ("NS", lambda texts: {parse_number(text) for text in texts}),
     ("BS", set),
 )

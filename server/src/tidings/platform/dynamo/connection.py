@@ -10,13 +10,13 @@ from typing import cast, override
 
 import httptools
 
-from tidings.platform.dynamo.errors import UnsentError
+from tidings.platform.dynamo.errors import NotSentError
 
 BUFFER_BYTES = 64 * 1024
 NEVER = float("inf")
 
 
-class Connection(asyncio.BufferedProtocol):
+class HttpConnection(asyncio.BufferedProtocol):
     """`status`, `headers` and `body()` are the last answer's, until the next `send`.
 
     `deadline` is when the owner's clock should call `expire`: the call in flight is late, or idleness too long.
@@ -26,7 +26,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        on_lost: Callable[["Connection"], None],
+        on_lost: Callable[["HttpConnection"], None],
         max_answer_bytes: int,
     ) -> None:
         self.status = 0
@@ -55,7 +55,7 @@ class Connection(asyncio.BufferedProtocol):
         A caller that stops waiting must call `abort`.
         """
         if self._transport is None or self.is_closed:
-            raise UnsentError("the connection was closed before anything was sent")
+            raise NotSentError("the connection was closed before anything was sent")
         self.headers.clear()
         self._chunks.clear()
         self._received_bytes = 0

@@ -15,31 +15,31 @@ from tidings.kernel.secrets import Secret
 if TYPE_CHECKING:
     from botocore.session import Session
 
-ASK_AGAIN_S = 60.0
+REFRESH_RETRY_S = 60.0
 STALE_S = 300.0
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class AwsKeys:
     access_key: str
     secret_key: Secret
     token: Secret | None = None
 
 
 # Engines that check nothing still want a name; DynamoDB Local takes letters and digits only.
-LOCAL_KEYS = Keys("local", Secret("local"))
+LOCAL_KEYS = AwsKeys("local", Secret("local"))
 
 
 class NoCredentialsError(Exception):
     """No provider of botocore's chain has any."""
 
 
-class KeySource(Protocol):
+class CredentialsProvider(Protocol):
     """`keys` may be used until the loop's clock reaches `ask_at`; then `ask` first."""
 
-    keys: Keys
+    keys: AwsKeys
     ask_at: float
 
     async def ask(self, now: float) -> None:
@@ -49,10 +49,10 @@ class KeySource(Protocol):
         """Fetch now: the keys were refused as expired."""
 
 
-class FixedKeys:
+class StaticCredentials:
     """Keys that never change."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: AwsKeys) -> None:
         self.keys = keys
         self.ask_at = float("inf")
 
@@ -61,16 +61,16 @@ class FixedKeys:
     async def renew(self) -> None: ...
 
 
-class RenewedKeys:
+class RenewedCredentials:
     """Keys that `fetch` gives, which may block and may give others later."""
 
     def __init__(
         self,
-        fetch: Callable[[], Keys],
-        keys: Keys,
+        fetch: Callable[[], AwsKeys],
+        keys: AwsKeys,
         now: float,
         *,
-        ask_again_s: float = ASK_AGAIN_S,
+        ask_again_s: float = REFRESH_RETRY_S,
         stale_s: float = STALE_S,
     ) -> None:
         self._fetch = fetch
@@ -96,10 +96,10 @@ class RenewedKeys:
         """One fetch at a time, whoever waits for it; a caller that is cancelled does not stop it."""
         if self._running is None:
             self._running = asyncio.create_task(self._run(), name="dynamo-credentials")
-            self._running.add_done_callback(self._forget)
+            self._running.add_done_callback(self._drop)
         return self._running
 
-    def _forget(self, _: asyncio.Task[None]) -> None:
+    def _drop(self, _: asyncio.Task[None]) -> None:
         self._running = None
 
     async def _run(self) -> None:
@@ -112,21 +112,21 @@ class RenewedKeys:
         self.ask_at = self._fetched_at + self._ask_again_s
 
 
-def botocore_keys(session: "Session") -> Callable[[], Keys]:
+def botocore_keys(session: "Session") -> Callable[[], AwsKeys]:
     """A fetch that asks the session's chain: environment, files, container, instance, SSO, web identity …"""
 
-    def fetch() -> Keys:
+    def fetch() -> AwsKeys:
         found = session.get_credentials()
         if found is None:
             raise NoCredentialsError("no AWS credentials: botocore looked in all its places")
         frozen = found.get_frozen_credentials()
         token = Secret(frozen.token) if frozen.token else None
-        return Keys(str(frozen.access_key), Secret(str(frozen.secret_key)), token)
+        return AwsKeys(str(frozen.access_key), Secret(str(frozen.secret_key)), token)
 
     return fetch
 
 
-async def find_keys(session: "Session") -> RenewedKeys:
+async def find_keys(session: "Session") -> RenewedCredentials:
     fetch = botocore_keys(session)
     keys = await asyncio.to_thread(fetch)
-    return RenewedKeys(fetch, keys, asyncio.get_running_loop().time())
+    return RenewedCredentials(fetch, keys, asyncio.get_running_loop().time())

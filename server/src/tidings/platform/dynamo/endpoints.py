@@ -23,7 +23,7 @@ class Endpoint:
     tls: ssl.SSLContext | None = None
 
 
-def parse(url: str, *, ca_file: str | None = None) -> Endpoint:
+def parse_endpoint(url: str, *, ca_file: str | None = None) -> Endpoint:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
         raise ValueError(f"an endpoint is http(s)://host[:port], not {url!r}")
@@ -53,6 +53,6 @@ def aws_endpoint(session: "Session", service: str, region: str) -> Endpoint:
         service, region_name=region, aws_access_key_id=unused, aws_secret_access_key=unused
     )
     try:
-        return parse(client.meta.endpoint_url, ca_file=session.get_config_variable("ca_bundle"))
+        return parse_endpoint(client.meta.endpoint_url, ca_file=session.get_config_variable("ca_bundle"))
     finally:
         client.close()

@@ -9,14 +9,14 @@
           UnprocessedError          part of a batch was still not done at the deadline
         TooLargeError               an item over 400 KB, or a request over its limit
         TokenReusedError            the transaction's token came before, with other content
-        MissingError                no such table, index or stream
-        AccessError                 the credentials are not accepted, or do not allow this
+        NotFoundError               no such table, index or stream
+        AccessDeniedError           the credentials are not accepted, or do not allow this
           CredentialsExpiredError   fresh ones can help
         IteratorExpiredError        a stream's iterator is too old
         RecordsTrimmedError         what was asked for has left the stream
-        InvalidError                anything else that DynamoDB found wrong with the request
-      UnansweredError               sent, and no usable answer came: it may have been applied
-      UnsentError                   not one byte was sent: it was not applied
+        ValidationError             anything else that DynamoDB found wrong with the request
+      OutcomeUnknownError           sent, and no usable answer came: it may have been applied
+      NotSentError                  not one byte was sent: it was not applied
 
 `maybe_applied` on any of them: this call, in an earlier try or in this one, may have been applied.
 """
@@ -46,11 +46,11 @@ class DynamoError(Exception):
         return f"{code}{self.message}{doubt}{request}"
 
 
-class RefusedError(DynamoError):
+class ServiceError(DynamoError):
     pass
 
 
-class ConditionFailedError(RefusedError):
+class ConditionFailedError(ServiceError):
     """After an unanswered try of the same call (`maybe_applied`) the item that is there may be our own."""
 
     def __init__(
@@ -61,7 +61,7 @@ class ConditionFailedError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CancellationReason:
     """Why one action of a cancelled transaction could not be done; `code` is "None" for one that could."""
 
     code: str = "None"
@@ -87,11 +87,16 @@ _TRANSIENT_REASONS = frozenset(
 )
 
 
-class TransactionCancelledError(RefusedError):
+class TransactionCancelledError(ServiceError):
     """`reasons` has one for each action, in the order they were given."""
 
     def __init__(
-        self, message: str = "", *, code: str = "", request_id: str = "", reasons: tuple[Reason, ...] = ()
+        self,
+        message: str = "",
+        *,
+        code: str = "",
+        request_id: str = "",
+        reasons: tuple[CancellationReason, ...] = (),
     ) -> None:
         super().__init__(message, code=code, request_id=request_id)
         self.reasons = reasons
@@ -100,12 +105,12 @@ class TransactionCancelledError(RefusedError):
         self.is_conflict = bool(blamed) and all(reason.code == _CONFLICT for reason in blamed)
 
 
-class ConflictError(RefusedError):
+class ConflictError(ServiceError):
     transient = True
     is_conflict = True
 
 
-class ThrottledError(RefusedError):
+class ThrottledError(ServiceError):
     transient = True
 
 
@@ -117,39 +122,39 @@ class UnprocessedError(ThrottledError):
         self.unprocessed = unprocessed
 
 
-class TooLargeError(RefusedError):
+class TooLargeError(ServiceError):
     pass
 
 
-class TokenReusedError(RefusedError):
+class TokenReusedError(ServiceError):
     pass
 
 
-class MissingError(RefusedError):
+class NotFoundError(ServiceError):
     pass
 
 
-class AccessError(RefusedError):
+class AccessDeniedError(ServiceError):
     pass
 
 
-class CredentialsExpiredError(AccessError):
+class CredentialsExpiredError(AccessDeniedError):
     transient = True
 
 
-class IteratorExpiredError(RefusedError):
+class IteratorExpiredError(ServiceError):
     pass
 
 
-class RecordsTrimmedError(RefusedError):
+class RecordsTrimmedError(ServiceError):
     pass
 
 
-class InvalidError(RefusedError):
+class ValidationError(ServiceError):
     pass
 
 
-class UnansweredError(DynamoError):
+class OutcomeUnknownError(DynamoError):
     transient = True
 
     def __init__(self, message: str = "", *, code: str = "", request_id: str = "") -> None:
@@ -157,7 +162,7 @@ class UnansweredError(DynamoError):
         self.maybe_applied = True
 
 
-class UnsentError(DynamoError):
+class NotSentError(DynamoError):
     def __init__(self, message: str = "", *, transient: bool = True) -> None:
         super().__init__(message)
         self.transient = transient

@@ -14,7 +14,7 @@ from tidings.platform.dynamo.replies import Consumed
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class PatternCounters:
     """Counts since the start; they only go up.
 
     `estimated` is the number of calls whose units had to be guessed, mostly from below: the item that a write
@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Sample:
     """One figure to export. `error` is empty for all but the counts of errors."""
 
     name: str
@@ -74,22 +74,22 @@ EXPORTED = (
 )
 
 
-class Ledger:
+class CapacityLedger:
     """All rows of a client. Iterate it for what metrics export."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, PatternCounters] = {}
 
-    def __getitem__(self, pattern: str) -> Row:
+    def __getitem__(self, pattern: str) -> PatternCounters:
         """The row of a pattern that has been used."""
         return self._rows[pattern]
 
-    def __iter__(self) -> Iterator[Count]:
+    def __iter__(self) -> Iterator[Sample]:
         for row in self._rows.values():
             for name in EXPORTED:
-                yield Count(name, row.pattern, row.operation, getattr(row, name))
+                yield Sample(name, row.pattern, row.operation, getattr(row, name))
             for error, value in row.errors.items():
-                yield Count("errors", row.pattern, row.operation, value, error)
+                yield Sample("errors", row.pattern, row.operation, value, error)
 
-    def open(self, pattern: str, operation: str) -> Row:
-        return self._rows.setdefault(pattern, Row(pattern, operation))
+    def open(self, pattern: str, operation: str) -> PatternCounters:
+        return self._rows.setdefault(pattern, PatternCounters(pattern, operation))

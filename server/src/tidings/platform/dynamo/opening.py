@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tidings.platform.dynamo import endpoints
-from tidings.platform.dynamo.channel import DYNAMODB, Channel, Dialect, Limits
-from tidings.platform.dynamo.client import Client
-from tidings.platform.dynamo.credentials import LOCAL_KEYS, FixedKeys, Keys, find_keys
-from tidings.platform.dynamo.streams import Streams
+from tidings.platform.dynamo.channel import DYNAMODB, CallLimits, ServiceProfile, Transport
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, AwsKeys, StaticCredentials, find_keys
+from tidings.platform.dynamo.streams import StreamsClient
 
-_LIMITS = Limits()
+_LIMITS = CallLimits()
 
 
 @asynccontextmanager
@@ -19,13 +19,15 @@ async def open_client(
     region: str,
     table_prefix: str,
     *,
-    keys: Keys | None = None,
-    limits: Limits = _LIMITS,
+    keys: AwsKeys | None = None,
+    limits: CallLimits = _LIMITS,
     measure: bool = False,
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[DynamoClient]:
     """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds and others get dummies."""
-    client = Client(
-        await make_channel(endpoint, endpoints.DYNAMODB, region, keys, limits), table_prefix, measure=measure
+    client = DynamoClient(
+        await make_transport(endpoint, endpoints.DYNAMODB, region, keys, limits),
+        table_prefix,
+        measure=measure,
     )
     try:
         yield client
@@ -39,33 +41,39 @@ async def open_streams(
     region: str,
     table_prefix: str,
     *,
-    keys: Keys | None = None,
-    limits: Limits = _LIMITS,
-) -> AsyncIterator[Streams]:
-    streams = Streams(await make_channel(endpoint, endpoints.STREAMS, region, keys, limits), table_prefix)
+    keys: AwsKeys | None = None,
+    limits: CallLimits = _LIMITS,
+) -> AsyncIterator[StreamsClient]:
+    streams = StreamsClient(
+        await make_transport(endpoint, endpoints.STREAMS, region, keys, limits), table_prefix
+    )
     try:
         yield streams
     finally:
         streams.close()
 
 
-async def make_channel(
+async def make_transport(
     endpoint: str,
     service: str,
     region: str,
-    keys: Keys | None,
-    limits: Limits,
+    keys: AwsKeys | None,
+    limits: CallLimits,
     *,
-    dialect: Dialect = DYNAMODB,
-) -> Channel:
+    dialect: ServiceProfile = DYNAMODB,
+) -> Transport:
     """To any service of AWS that takes a target and JSON; `service` is botocore's name for it."""
     if endpoint != endpoints.AWS:
-        return Channel(
-            endpoints.parse(endpoint), region, FixedKeys(keys or LOCAL_KEYS), limits, dialect=dialect
+        return Transport(
+            endpoints.parse_endpoint(endpoint),
+            region,
+            StaticCredentials(keys or LOCAL_KEYS),
+            limits,
+            dialect=dialect,
         )
     import botocore.session  # noqa: PLC0415 - half a second to load, and for AWS only
 
     session = botocore.session.get_session()
     place = await asyncio.to_thread(endpoints.aws_endpoint, session, service, region)
-    source = FixedKeys(keys) if keys else await find_keys(session)
-    return Channel(place, region, source, limits, dialect=dialect)
+    source = StaticCredentials(keys) if keys else await find_keys(session)
+    return Transport(place, region, source, limits, dialect=dialect)

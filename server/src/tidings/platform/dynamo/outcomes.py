@@ -6,13 +6,13 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.errors import DynamoError
 
 
-def unread(error: DynamoError) -> NoReturn:
+def raise_read_error(error: DynamoError) -> NoReturn:
     if error.transient:
         raise TidingsError(Code.OVERLOADED, f"The store can't be read right now: {error}") from error
     raise error
 
 
-def unwritten(error: DynamoError) -> NoReturn:
+def raise_write_error(error: DynamoError) -> NoReturn:
     """A throttle or a conflict does not settle an earlier try that was not answered."""
     if error.maybe_applied:
         raise TidingsError(

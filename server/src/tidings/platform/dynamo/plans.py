@@ -6,7 +6,7 @@ So a caller cannot forget ConsistentRead, write with a pattern that reads, or to
 from dataclasses import dataclass
 
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.ledger import Ledger, Row
+from tidings.platform.dynamo.ledger import CapacityLedger, PatternCounters
 
 _READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS}
 _TRANSACTIONS = {Operation.TRANSACT_GET_ITEMS, Operation.TRANSACT_WRITE_ITEMS}
@@ -17,14 +17,14 @@ class PatternError(TypeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CheckedPattern:
     """`table` is the physical name of the pattern's table; `tables` leads from logical to physical names."""
 
     pattern: AccessPattern
     table: str
     tables: dict[str, str]
     is_strong: bool
-    row: Row
+    row: PatternCounters
 
     def table_of(self, logical: str) -> str:
         physical = self.tables.get(logical)
@@ -35,13 +35,13 @@ class Plan:
         return physical
 
 
-class Plans:
-    def __init__(self, prefix: str, ledger: Ledger) -> None:
+class PatternChecker:
+    def __init__(self, prefix: str, ledger: CapacityLedger) -> None:
         self._prefix = prefix
         self._ledger = ledger
-        self._known: dict[str, Plan] = {}
+        self._known: dict[str, CheckedPattern] = {}
 
-    def of(self, pattern: AccessPattern, operation: Operation) -> Plan:
+    def of(self, pattern: AccessPattern, operation: Operation) -> CheckedPattern:
         plan = self._known.get(pattern.name)
         if plan is None or plan.pattern is not pattern:
             plan = self._learn(pattern)
@@ -49,7 +49,7 @@ class Plans:
             raise PatternError(f"{pattern.name} is for {pattern.operation}, not for {operation}")
         return plan
 
-    def _learn(self, pattern: AccessPattern) -> Plan:
+    def _learn(self, pattern: AccessPattern) -> CheckedPattern:
         known = self._known.get(pattern.name)
         if known is not None and known.pattern != pattern:
             raise PatternError(f"there are two access patterns named {pattern.name}")
@@ -57,7 +57,7 @@ class Plans:
         if fault:
             raise PatternError(f"{pattern.name}: {fault}")
         tables = {logical: self._prefix + logical for logical in pattern.tables}
-        plan = Plan(
+        plan = CheckedPattern(
             pattern=pattern,
             table=tables[pattern.tables[0]],
             tables=tables,

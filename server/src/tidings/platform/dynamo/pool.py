@@ -8,9 +8,9 @@ import ssl
 from collections import deque
 from dataclasses import dataclass
 
-from tidings.platform.dynamo.connection import NEVER, Connection
+from tidings.platform.dynamo.connection import NEVER, HttpConnection
 from tidings.platform.dynamo.endpoints import Endpoint
-from tidings.platform.dynamo.errors import UnsentError
+from tidings.platform.dynamo.errors import NotSentError
 
 _TIMER_GRAIN_S = 0.001
 
@@ -36,11 +36,11 @@ class Pool:
         self._endpoint = endpoint
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._idle: list[Connection] = []
-        self._connections: set[Connection] = set()
+        self._idle: list[HttpConnection] = []
+        self._connections: set[HttpConnection] = set()
         self._slots = limits.max_connections
         # None instead of a connection: a slot is free, make one yourself.
-        self._waiters: deque[asyncio.Future[Connection | None]] = deque()
+        self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = NEVER
         self._is_closed = False
@@ -53,7 +53,7 @@ class Pool:
     def idle_connections(self) -> int:
         return len(self._idle)
 
-    def take(self) -> Connection | None:
+    def take(self) -> HttpConnection | None:
         """An idle connection, if there is one. The last used is the least likely to have been closed."""
         while self._idle:
             connection = self._idle.pop()
@@ -61,23 +61,25 @@ class Pool:
                 return connection
         return None
 
-    async def wait(self, deadline: float) -> Connection:
+    async def wait(self, deadline: float) -> HttpConnection:
         """A connection as soon as there is one, new or given back."""
         if self._is_closed:
-            raise UnsentError("the client is closed", transient=False)
+            raise NotSentError("the client is closed", transient=False)
         if self._slots:
             self._slots -= 1
             return await self._connect(deadline)
         if len(self._waiters) >= self._limits.max_waiting:
-            raise UnsentError(f"{self._limits.max_waiting} calls wait for a connection already")
+            raise NotSentError(f"{self._limits.max_waiting} calls wait for a connection already")
         return await self._queue(deadline) or await self._connect(deadline)
 
-    def send(self, connection: Connection, request: bytes, deadline: float) -> "asyncio.Future[str | None]":
+    def send(
+        self, connection: HttpConnection, request: bytes, deadline: float
+    ) -> "asyncio.Future[str | None]":
         if deadline < self._timer_due:
             self._watch(deadline)
         return connection.send(request, deadline)
 
-    def give_back(self, connection: Connection) -> None:
+    def release(self, connection: HttpConnection) -> None:
         if not connection.is_reusable or self._is_closed:
             connection.abort()
         elif not self._pass_on(connection):
@@ -92,10 +94,10 @@ class Pool:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
-                waiter.set_exception(UnsentError("the client is closed", transient=False))
+                waiter.set_exception(NotSentError("the client is closed", transient=False))
         self._watch(NEVER)
 
-    def _pass_on(self, connection: Connection | None) -> bool:
+    def _pass_on(self, connection: HttpConnection | None) -> bool:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -103,8 +105,8 @@ class Pool:
                 return True
         return False
 
-    async def _queue(self, deadline: float) -> Connection | None:
-        waiter: asyncio.Future[Connection | None] = self._loop.create_future()
+    async def _queue(self, deadline: float) -> HttpConnection | None:
+        waiter: asyncio.Future[HttpConnection | None] = self._loop.create_future()
         self._waiters.append(waiter)
         try:
             async with asyncio.timeout_at(deadline):
@@ -112,10 +114,10 @@ class Pool:
         except BaseException as error:
             self._return_unused(waiter)
             if isinstance(error, TimeoutError):
-                raise UnsentError("no connection became free in time") from None
+                raise NotSentError("no connection became free in time") from None
             raise
 
-    def _return_unused(self, waiter: "asyncio.Future[Connection | None]") -> None:
+    def _return_unused(self, waiter: "asyncio.Future[HttpConnection | None]") -> None:
         """The race: a connection was passed to a caller that was cancelled in the same turn of the loop."""
         if waiter in self._waiters:
             self._waiters.remove(waiter)
@@ -124,9 +126,9 @@ class Pool:
             if connection is None:
                 self._free_slot()
             else:
-                self.give_back(connection)
+                self.release(connection)
 
-    async def _connect(self, deadline: float) -> Connection:
+    async def _connect(self, deadline: float) -> HttpConnection:
         """With a slot in hand, which goes back if this fails."""
         try:
             connection = await self._dial(min(deadline, self._loop.time() + self._limits.connect_timeout_s))
@@ -137,15 +139,15 @@ class Pool:
             raise
         if connection.is_closed:
             self._free_slot()
-            raise UnsentError("the connection was closed as soon as it was open")
+            raise NotSentError("the connection was closed as soon as it was open")
         self._connections.add(connection)
         return connection
 
-    async def _dial(self, deadline: float) -> Connection:
+    async def _dial(self, deadline: float) -> HttpConnection:
         end = self._endpoint
         async with asyncio.timeout_at(deadline):
             _, connection = await self._loop.create_connection(
-                lambda: Connection(self._loop, self._lose, self._limits.max_answer_bytes),
+                lambda: HttpConnection(self._loop, self._lose, self._limits.max_answer_bytes),
                 end.address,
                 end.port,
                 ssl=end.tls,
@@ -153,7 +155,7 @@ class Pool:
             )
         return connection
 
-    def _lose(self, connection: Connection) -> None:
+    def _lose(self, connection: HttpConnection) -> None:
         """Every connection that was ever in use ends here, once."""
         if connection in self._connections:
             self._connections.remove(connection)
@@ -168,10 +170,10 @@ class Pool:
     def _watch(self, due: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = None if due == NEVER else self._loop.call_at(due, self._look)
+        self._timer = None if due == NEVER else self._loop.call_at(due, self._check_idle)
         self._timer_due = due
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         now = self._loop.time()
         for connection in tuple(self._connections):
             if connection.deadline <= now:
@@ -180,8 +182,8 @@ class Pool:
         self._watch(max(soonest, now + _TIMER_GRAIN_S))
 
 
-def _unsent(error: OSError) -> UnsentError:
+def _unsent(error: OSError) -> NotSentError:
     if isinstance(error, TimeoutError):
-        return UnsentError("no connection in time")
+        return NotSentError("no connection in time")
     is_distrust = isinstance(error, ssl.SSLCertVerificationError)
-    return UnsentError(f"no connection: {error}", transient=not is_distrust)
+    return NotSentError(f"no connection: {error}", transient=not is_distrust)

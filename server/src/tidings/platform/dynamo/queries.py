@@ -6,8 +6,8 @@ from msgspec import Raw
 
 from tidings.platform.dynamo import bodies
 from tidings.platform.dynamo.bodies import Capacity, Names
-from tidings.platform.dynamo.codec import encode
-from tidings.platform.dynamo.plans import Plan
+from tidings.platform.dynamo.codec import encode_item
+from tidings.platform.dynamo.plans import CheckedPattern
 from tidings.platform.dynamo.values import Attributes, Item
 
 
@@ -26,7 +26,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Page[T]:
+class QueryPage[T]:
     """`start` goes into the next Query; None: this was the last page. `scanned` counts what a filter left out, too."""
 
     items: list[T]
@@ -34,7 +34,7 @@ class Page[T]:
     scanned: int
 
 
-def query_body(plan: Plan, query: Query, capacity: Capacity | None) -> bytes:
+def query_body(plan: CheckedPattern, query: Query, capacity: Capacity | None) -> bytes:
     return bodies.write(
         bodies.QueryBody(
             TableName=plan.table,
@@ -42,12 +42,12 @@ def query_body(plan: Plan, query: Query, capacity: Capacity | None) -> bytes:
             KeyConditionExpression=query.condition,
             ConsistentRead=plan.is_strong,
             ExpressionAttributeNames=query.names,
-            ExpressionAttributeValues=Raw(encode(query.values)),
+            ExpressionAttributeValues=Raw(encode_item(query.values)),
             FilterExpression=query.filter,
             ProjectionExpression=query.projection,
             ScanIndexForward=not query.backward,
             Limit=query.limit,
-            ExclusiveStartKey=None if query.start is None else Raw(encode(query.start)),
+            ExclusiveStartKey=None if query.start is None else Raw(encode_item(query.start)),
             ReturnConsumedCapacity=capacity,
         )
     )

@@ -7,20 +7,20 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct, field
 
-from tidings.platform.dynamo.codec import UnstorableError, decode, untag
-from tidings.platform.dynamo.tagged import Tagged, TaggedItem
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.codec import UnsupportedValueError, decode_item, decode_value
+from tidings.platform.dynamo.tagged import AttributeValue, EncodedItem
+from tidings.platform.dynamo.values import Item, ItemValue
 
 _TTL_PRINCIPAL = "dynamodb.amazonaws.com"
 
 
-class Change(StrEnum):
+class ChangeType(StrEnum):
     INSERT = "INSERT"
     MODIFY = "MODIFY"
     REMOVE = "REMOVE"
 
 
-class Stream(Struct, frozen=True, rename="pascal"):
+class TableStream(Struct, frozen=True, rename="pascal"):
     stream_arn: str
     table_name: str
     stream_label: str
@@ -29,7 +29,7 @@ class Stream(Struct, frozen=True, rename="pascal"):
 class StreamList(Struct, frozen=True, rename="pascal"):
     """`last_evaluated_stream_arn` goes into the next call, if there are more."""
 
-    streams: list[Stream] = []
+    streams: list[TableStream] = []
     last_evaluated_stream_arn: str | None = None
 
 
@@ -38,7 +38,7 @@ class SequenceRange(Struct, frozen=True, rename="pascal"):
     ending_sequence_number: str | None = None
 
 
-class Shard(Struct, frozen=True, rename="pascal"):
+class TableStreamShard(Struct, frozen=True, rename="pascal"):
     shard_id: str
     parent_shard_id: str | None = None
     sequence_number_range: SequenceRange = SequenceRange()
@@ -56,16 +56,16 @@ class StreamDescription(Struct, frozen=True, rename="pascal"):
     stream_status: str
     table_name: str
     stream_view_type: str | None = None
-    shards: list[Shard] = []
+    shards: list[TableStreamShard] = []
     last_evaluated_shard_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StreamRecord:
     """`is_expiry`: DynamoDB's own TTL removed the item. `created_at` is to the second on AWS, and approximate."""
 
     id: str
-    change: Change
+    change: ChangeType
     sequence_number: str
     created_at: datetime | None
     keys: Item
@@ -79,7 +79,7 @@ class Record:
 class Records:
     """`iterator` reads on; None: the shard is closed and read to its end."""
 
-    records: list[Record]
+    records: list[StreamRecord]
     iterator: str | None
 
 
@@ -93,9 +93,9 @@ class _Iterator(Struct):
 
 class _Changed(Struct, rename="pascal"):
     sequence_number: str
-    keys: TaggedItem
-    new_image: TaggedItem | None = None
-    old_image: TaggedItem | None = None
+    keys: EncodedItem
+    new_image: EncodedItem | None = None
+    old_image: EncodedItem | None = None
     size_bytes: int = 0
     approximate_creation_date_time: float | None = None
 
@@ -142,48 +142,48 @@ def read_records(body: bytes) -> Records:
     return Records([_record(record) for record in told.records], told.iterator)
 
 
-def _image(item: TaggedItem | None) -> Item | None:
+def _image(item: EncodedItem | None) -> Item | None:
     """DynamoDB Local tells of some values without their type. They are left out: a record that can't be read would hold
     up all behind it, for ever.
     """
     if item is None:
         return None
     try:
-        return decode(item)
-    except UnstorableError:
+        return decode_item(item)
+    except UnsupportedValueError:
         return {name: plain for name, value in item.items() for plain in _readable(value)}
 
 
-def _readable(value: Tagged) -> list[Value]:
+def _readable(value: AttributeValue) -> list[ItemValue]:
     try:
-        return [untag(value)]
-    except UnstorableError:
+        return [decode_value(value)]
+    except UnsupportedValueError:
         return []
 
 
-def _change(told: _Record) -> Change:
+def _change(told: _Record) -> ChangeType:
     """Return the kind of the change, from the images if the name is unknown.
 
     DynamoDB Local sometimes names a record "UNKNOWN_TO_SDK_VERSION". Refusing it would stop the reader of the shard
     for good: the same page would be refused on every try.
     """
-    if told.event_name in Change:
-        return Change(told.event_name)
+    if told.event_name in ChangeType:
+        return ChangeType(told.event_name)
     if told.dynamodb.new_image is None:
-        return Change.REMOVE
-    return Change.INSERT if told.dynamodb.old_image is None else Change.MODIFY
+        return ChangeType.REMOVE
+    return ChangeType.INSERT if told.dynamodb.old_image is None else ChangeType.MODIFY
 
 
-def _record(told: _Record) -> Record:
+def _record(told: _Record) -> StreamRecord:
     changed = told.dynamodb
     created = changed.approximate_creation_date_time
     identity = told.user_identity
-    return Record(
+    return StreamRecord(
         id=told.event_id,
         change=_change(told),
         sequence_number=changed.sequence_number,
         created_at=None if created is None else datetime.fromtimestamp(created, UTC),
-        keys=decode(changed.keys),
+        keys=decode_item(changed.keys),
         new=_image(changed.new_image),
         old=_image(changed.old_image),
         size_bytes=changed.size_bytes,

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from tidings.platform.dynamo.bodies import BatchWrite
-from tidings.platform.dynamo.codec import decode
-from tidings.platform.dynamo.tagged import TaggedItem
+from tidings.platform.dynamo.codec import decode_item
+from tidings.platform.dynamo.tagged import EncodedItem
 from tidings.platform.dynamo.values import Item
 
 _EMPTY = b"{}"
@@ -69,19 +69,19 @@ class TransactGetReply:
 
 
 class _Write(Struct):
-    attributes: TaggedItem | None = field(name="Attributes", default=None)
+    attributes: EncodedItem | None = field(name="Attributes", default=None)
     # one for a single write, a list for a transaction
     consumed: Consumed | list[Consumed] | None = field(name="ConsumedCapacity", default=None)
 
 
 class _Get(Struct):
-    item: TaggedItem | None = field(name="Item", default=None)
+    item: EncodedItem | None = field(name="Item", default=None)
     consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
 
 
 class _Query[T](Struct):
     items: list[T] = field(name="Items", default_factory=list)
-    last_key: TaggedItem | None = field(name="LastEvaluatedKey", default=None)
+    last_key: EncodedItem | None = field(name="LastEvaluatedKey", default=None)
     scanned: int = field(name="ScannedCount", default=0)
     consumed: Consumed | None = field(name="ConsumedCapacity", default=None)
 
@@ -91,7 +91,7 @@ class _Keys(Struct):
 
 
 class _BatchGet(Struct):
-    responses: dict[str, list[TaggedItem]] = field(name="Responses", default_factory=dict)
+    responses: dict[str, list[EncodedItem]] = field(name="Responses", default_factory=dict)
     unprocessed: dict[str, _Keys] = field(name="UnprocessedKeys", default_factory=dict)
     consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
 
@@ -109,7 +109,7 @@ class _TransactGet(Struct):
 _NOTHING = WriteReply()
 _decode_write = msgspec.json.Decoder(_Write).decode
 _decode_get = msgspec.json.Decoder(_Get).decode
-_decode_query = msgspec.json.Decoder(_Query[TaggedItem]).decode
+_decode_query = msgspec.json.Decoder(_Query[EncodedItem]).decode
 _decode_batch_get = msgspec.json.Decoder(_BatchGet).decode
 _decode_batch_write = msgspec.json.Decoder(_BatchWrite).decode
 _decode_transact_get = msgspec.json.Decoder(_TransactGet).decode
@@ -129,7 +129,7 @@ def read_get(body: bytes) -> GetReply:
 
 def read_query(body: bytes) -> QueryReply[Item]:
     told = _decode_query(body)
-    return _page(told, [decode(item) for item in told.items], len(body))
+    return _page(told, [decode_item(item) for item in told.items], len(body))
 
 
 def query_reader[T](kind: type[T]) -> Callable[[bytes], QueryReply[T]]:
@@ -149,7 +149,7 @@ def _page[T](told: _Query[Any], items: list[T], size_bytes: int) -> QueryReply[T
 
 def read_batch_get(body: bytes) -> BatchGetReply:
     told = _decode_batch_get(body)
-    items = [decode(item) for found in told.responses.values() for item in found]
+    items = [decode_item(item) for found in told.responses.values() for item in found]
     unprocessed = [key for keys in told.unprocessed.values() for key in keys.keys]
     return BatchGetReply(items, unprocessed, tuple(told.consumed))
 
@@ -165,8 +165,8 @@ def read_transact_get(body: bytes) -> TransactGetReply:
     return TransactGetReply([_item(one.item) for one in told.responses], tuple(told.consumed))
 
 
-def _item(tagged: TaggedItem | None) -> Item | None:
-    return None if tagged is None else decode(tagged)
+def _item(tagged: EncodedItem | None) -> Item | None:
+    return None if tagged is None else decode_item(tagged)
 
 
 def _together(consumed: Consumed | list[Consumed] | None) -> tuple[Consumed, ...]:

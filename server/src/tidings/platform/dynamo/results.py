@@ -6,7 +6,7 @@ from tidings.platform.dynamo.values import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """`maybe_repeated`: an earlier try of this call went unanswered and may have been applied before this one.
 
     The `attributes` that the write returned may then be those that it had itself written.
@@ -16,4 +16,4 @@ class Written:
     maybe_repeated: bool = False
 
 
-PLAINLY_WRITTEN = Written()
+PLAINLY_WRITTEN = WriteResult()

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidings.platform.dynamo.errors import DynamoError, UnansweredError
+from tidings.platform.dynamo.errors import DynamoError, OutcomeUnknownError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Retries:
 
         An unanswered try may have been applied, so only a call that is safe to repeat goes again.
         """
-        is_unanswered = isinstance(error, UnansweredError)
+        is_unanswered = isinstance(error, OutcomeUnknownError)
         cost = self._cost(error)
         if not error.transient or (is_unanswered and not is_repeatable) or tries >= self._limits.max_tries:
             return None
@@ -57,7 +57,7 @@ class Retries:
         """A conflict costs nothing: it shows two writers of one item, not an engine that cannot keep up."""
         if error.is_conflict:
             return 0
-        return self._limits.cost_unanswered if isinstance(error, UnansweredError) else self._limits.cost
+        return self._limits.cost_unanswered if isinstance(error, OutcomeUnknownError) else self._limits.cost
 
     def backoff_s(self, tries: int) -> float:
         longest = min(self._limits.max_wait_s, self._limits.first_wait_s * 2.0 ** (tries - 1))

@@ -12,33 +12,36 @@ import msgspec
 from msgspec import Struct
 
 from tidings.platform.dynamo import replies, verbs
-from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.replies import QueryReply
-from tidings.platform.dynamo.tagged import Binary, Text, Truth
+from tidings.platform.dynamo.tagged import BinaryValue, BoolValue, StringValue
 from tidings.platform.dynamo.values import Item
-from tidings.platform.dynamo.verbs import Verb
+from tidings.platform.dynamo.verbs import OperationSpec
 
-__all__ = ["PLAIN", "Binary", "Shape", "Text", "Truth", "Whole", "shape"]
+__all__ = ["PLAIN", "BinaryValue", "BoolValue", "IntegerAttribute", "ItemType", "StringValue", "item_type"]
 
 
-class Whole(Struct, gc=False):
+class IntegerAttribute(Struct, gc=False):
     """A whole number. It stands in JSON as a text, and comes as what it is."""
 
     N: int
 
 
 @dataclass(frozen=True, slots=True)
-class Shape[T]:
+class ItemType[T]:
     """`of`: an item that is at hand, for those who have it without its bytes."""
 
-    verb: Verb[QueryReply[T]]
+    verb: OperationSpec[QueryReply[T]]
     of: Callable[[Item], T]
 
 
-PLAIN: Final[Shape[Item]] = Shape(verbs.QUERY, lambda item: item)
+PLAIN: Final[ItemType[Item]] = ItemType(verbs.QUERY, lambda item: item)
 
 
-def shape[T: Struct](kind: type[T]) -> Shape[T]:
+def item_type[T: Struct](kind: type[T]) -> ItemType[T]:
     # not strict: of all that this allows there is one thing in DynamoDB's JSON, a text that is a number
     read_one = msgspec.json.Decoder(kind, strict=False).decode
-    return Shape(Verb(verbs.QUERY.target, replies.query_reader(kind)), lambda item: read_one(encode(item)))
+    return ItemType(
+        OperationSpec(verbs.QUERY.target, replies.query_reader(kind)),
+        lambda item: read_one(encode_item(item)),
+    )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tidings.platform.dynamo.credentials import Keys
+from tidings.platform.dynamo.credentials import AwsKeys
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -40,7 +40,7 @@ class Signer:
         host: str,
         region: str,
         service: str,
-        keys: Keys,
+        keys: AwsKeys,
         now: Callable[[], float] = time.time,
         *,
         content_type: str = CONTENT_TYPE,

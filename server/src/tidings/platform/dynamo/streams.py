@@ -5,16 +5,16 @@ from enum import StrEnum
 from msgspec import Struct
 
 from tidings.platform.dynamo import bodies, records
-from tidings.platform.dynamo.channel import Channel
-from tidings.platform.dynamo.ledger import Ledger
+from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo.ledger import CapacityLedger
 from tidings.platform.dynamo.records import Records, StreamDescription, StreamList
-from tidings.platform.dynamo.verbs import Verb
+from tidings.platform.dynamo.verbs import OperationSpec
 
 TARGET = "DynamoDBStreams_20120810."
-LIST = Verb(TARGET + "ListStreams", records.read_streams)
-DESCRIBE = Verb(TARGET + "DescribeStream", records.read_description)
-GET_ITERATOR = Verb(TARGET + "GetShardIterator", records.read_iterator)
-GET_RECORDS = Verb(TARGET + "GetRecords", records.read_records)
+LIST = OperationSpec(TARGET + "ListStreams", records.read_streams)
+DESCRIBE = OperationSpec(TARGET + "DescribeStream", records.read_description)
+GET_ITERATOR = OperationSpec(TARGET + "GetShardIterator", records.read_iterator)
+GET_RECORDS = OperationSpec(TARGET + "GetRecords", records.read_records)
 
 
 class StartAt(StrEnum):
@@ -38,13 +38,13 @@ class _Body(Struct, kw_only=True, omit_defaults=True, rename="pascal"):
     limit: int | None = None
 
 
-class Streams:
+class StreamsClient:
     """Counts its calls in a ledger of its own, a row for each of the four."""
 
-    def __init__(self, channel: Channel, table_prefix: str) -> None:
+    def __init__(self, channel: Transport, table_prefix: str) -> None:
         self._channel = channel
         self._prefix = table_prefix
-        self.ledger = Ledger()
+        self.ledger = CapacityLedger()
 
     def close(self) -> None:
         self._channel.close()
@@ -77,7 +77,7 @@ class Streams:
     async def records(self, iterator: str, *, limit: int | None = None) -> Records:
         return await self._call(GET_RECORDS, _Body(shard_iterator=iterator, limit=limit))
 
-    async def _call[T](self, verb: Verb[T], body: _Body) -> T:
+    async def _call[T](self, verb: OperationSpec[T], body: _Body) -> T:
         row = self.ledger.open(verb.target, verb.target.removeprefix(TARGET))
         reply, _ = await self._channel.call(verb, bodies.write(body), row, is_repeatable=True)
         return reply

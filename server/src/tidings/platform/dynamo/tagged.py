@@ -6,7 +6,7 @@ Structs, because msgspec makes and writes them faster than dicts of one entry. `
 from msgspec import Struct
 
 
-class Tagged(Struct, forbid_unknown_fields=True, gc=False):
+class AttributeValue(Struct, forbid_unknown_fields=True, gc=False):
     """An attribute value as it comes: exactly one of these is set. JSON has no cycles, so there is nothing to collect."""
 
     S: str | None = None
@@ -14,52 +14,52 @@ class Tagged(Struct, forbid_unknown_fields=True, gc=False):
     B: bytes | None = None
     BOOL: bool | None = None
     NULL: bool | None = None
-    M: "dict[str, Tagged] | None" = None
-    L: "list[Tagged] | None" = None
+    M: "dict[str, AttributeValue] | None" = None
+    L: "list[AttributeValue] | None" = None
     SS: list[str] | None = None
     NS: list[str] | None = None
     BS: list[bytes] | None = None
 
 
-type TaggedItem = dict[str, Tagged]
+type EncodedItem = dict[str, AttributeValue]
 
 
 # What is sent. These hold no containers, so the garbage collector need not look at them.
-class Text(Struct, gc=False):
+class StringValue(Struct, gc=False):
     S: str
 
 
-class Num(Struct, gc=False):
+class NumberValue(Struct, gc=False):
     N: str
 
 
-class Binary(Struct, gc=False):
+class BinaryValue(Struct, gc=False):
     B: bytes
 
 
-class Truth(Struct, gc=False):
+class BoolValue(Struct, gc=False):
     BOOL: bool
 
 
-class Null(Struct, gc=False):
+class NullValue(Struct, gc=False):
     NULL: bool
 
 
-class Map(Struct):
+class MapValue(Struct):
     M: dict[str, Struct]
 
 
-class Array(Struct):
+class ListValue(Struct):
     L: list[Struct]
 
 
-class TextSet(Struct):
+class StringSetValue(Struct):
     SS: list[str]
 
 
-class NumSet(Struct):
+class NumberSetValue(Struct):
     NS: list[str]
 
 
-class BinarySet(Struct):
+class BinarySetValue(Struct):
     BS: list[bytes]

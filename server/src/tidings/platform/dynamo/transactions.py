@@ -7,16 +7,16 @@ from msgspec import Raw, Struct
 
 from tidings.platform.dynamo import bodies
 from tidings.platform.dynamo.bodies import Names
-from tidings.platform.dynamo.codec import encode
-from tidings.platform.dynamo.plans import Plan
+from tidings.platform.dynamo.codec import encode_item
+from tidings.platform.dynamo.plans import CheckedPattern
 from tidings.platform.dynamo.values import Attributes
-from tidings.platform.dynamo.weigh import touched, written
+from tidings.platform.dynamo.weigh import estimate_write_units, put_units
 
 # A transaction prepares and then commits: each action is paid twice.
 TRANSACTION_FACTOR = 2
 
 
-class Action(Struct, frozen=True, kw_only=True):
+class TransactAction(Struct, frozen=True, kw_only=True):
     """One of the four below. If the condition fails, the reason carries the item that is there."""
 
     table: str
@@ -25,26 +25,26 @@ class Action(Struct, frozen=True, kw_only=True):
     values: Attributes | None = None
 
 
-class Put(Action, frozen=True, kw_only=True):
+class Put(TransactAction, frozen=True, kw_only=True):
     item: Attributes
 
 
-class Update(Action, frozen=True, kw_only=True):
+class Update(TransactAction, frozen=True, kw_only=True):
     key: Attributes
     update: str
 
 
-class Delete(Action, frozen=True, kw_only=True):
+class Delete(TransactAction, frozen=True, kw_only=True):
     key: Attributes
 
 
-class Check(Action, frozen=True, kw_only=True):
+class Check(TransactAction, frozen=True, kw_only=True):
     """Changes nothing; the transaction fails if the condition does. Costs as much as a write."""
 
     key: Attributes
 
 
-class Get(Struct, frozen=True, kw_only=True):
+class TransactGet(Struct, frozen=True, kw_only=True):
     table: str
     key: Attributes
     projection: str | None = None
@@ -60,8 +60,11 @@ class Writes:
     is_exact: bool
 
 
-def write_body(
-    plan: Plan, actions: Sequence[Action], token: str | None, capacity: bodies.Capacity | None
+def transact_write_body(
+    plan: CheckedPattern,
+    actions: Sequence[TransactAction],
+    token: str | None,
+    capacity: bodies.Capacity | None,
 ) -> Writes:
     parts = []
     units = 0
@@ -82,8 +85,8 @@ def needs_absence(condition: str | None) -> bool:
     return condition is not None and condition.startswith("attribute_not_exists(") and " " not in condition
 
 
-def _part(table: str, action: Action) -> tuple[bodies.Action, int]:
-    values = None if action.values is None else encode(action.values)
+def _part(table: str, action: TransactAction) -> tuple[bodies.TransactItem, int]:
+    values = None if action.values is None else encode_item(action.values)
     body = bodies.WriteBody(
         TableName=table,
         ConditionExpression=action.condition,
@@ -92,29 +95,37 @@ def _part(table: str, action: Action) -> tuple[bodies.Action, int]:
         ReturnValuesOnConditionCheckFailure=None if action.condition is None else "ALL_OLD",
     )
     if isinstance(action, Put):
-        encoded = encode(action.item)
+        encoded = encode_item(action.item)
         body.Item = Raw(encoded)
-        return bodies.Action(Put=body), written(encoded, action.item)
+        return bodies.TransactItem(Put=body), put_units(encoded, action.item)
     if not isinstance(action, Update | Delete | Check):
         raise TypeError(f"not an action of a transaction: {action!r}")
-    encoded = encode(action.key)
+    encoded = encode_item(action.key)
     body.Key = Raw(encoded)
-    return _with_key(body, action), touched(encoded, action.key, values or b"", action.values or {})
+    return _with_key(body, action), estimate_write_units(
+        encoded, action.key, values or b"", action.values or {}
+    )
 
 
-def _with_key(body: bodies.WriteBody, action: Update | Delete | Check) -> bodies.Action:
+def _with_key(body: bodies.WriteBody, action: Update | Delete | Check) -> bodies.TransactItem:
     if isinstance(action, Update):
         body.UpdateExpression = action.update
-        return bodies.Action(Update=body)
-    return bodies.Action(Delete=body) if isinstance(action, Delete) else bodies.Action(ConditionCheck=body)
+        return bodies.TransactItem(Update=body)
+    return (
+        bodies.TransactItem(Delete=body)
+        if isinstance(action, Delete)
+        else bodies.TransactItem(ConditionCheck=body)
+    )
 
 
-def get_body(plan: Plan, gets: Sequence[Get], capacity: bodies.Capacity | None) -> bytes:
+def transact_get_body(
+    plan: CheckedPattern, gets: Sequence[TransactGet], capacity: bodies.Capacity | None
+) -> bytes:
     items = [
-        bodies.Get(
+        bodies.TransactGetItem(
             bodies.GetBody(
                 TableName=plan.table_of(get.table),
-                Key=Raw(encode(get.key)),
+                Key=Raw(encode_item(get.key)),
                 ProjectionExpression=get.projection,
                 ExpressionAttributeNames=get.names,
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 type Number = int | Decimal
 type ValueSet = AbstractSet[str] | AbstractSet[Number] | AbstractSet[bytes]
-type Value = str | Number | bytes | bool | ValueSet | list[Value] | dict[str, Value] | None
+type ItemValue = str | Number | bytes | bool | ValueSet | list[ItemValue] | dict[str, ItemValue] | None
 
 # What is sent should be of Value; mypy takes a literal of mixed values for `object`, so the codec checks it
 # instead. What comes back is checked by the model that reads it.

@@ -12,20 +12,20 @@ TARGET = "DynamoDB_20120810."
 
 
 @dataclass(frozen=True, slots=True)
-class Verb[T]:
+class OperationSpec[T]:
     target: str
     read: Callable[[bytes], T]
     is_write: bool = False
 
 
-GET = Verb(TARGET + Operation.GET_ITEM, replies.read_get)
-QUERY = Verb(TARGET + Operation.QUERY, replies.read_query)
-BATCH_GET = Verb(TARGET + Operation.BATCH_GET_ITEM, replies.read_batch_get)
-TRANSACT_GET = Verb(TARGET + Operation.TRANSACT_GET_ITEMS, replies.read_transact_get)
-PUT = Verb(TARGET + Operation.PUT_ITEM, replies.read_write, is_write=True)
-UPDATE = Verb(TARGET + Operation.UPDATE_ITEM, replies.read_write, is_write=True)
-DELETE = Verb(TARGET + Operation.DELETE_ITEM, replies.read_write, is_write=True)
-BATCH_WRITE = Verb(TARGET + Operation.BATCH_WRITE_ITEM, replies.read_batch_write, is_write=True)
-TRANSACT_WRITE = Verb(TARGET + Operation.TRANSACT_WRITE_ITEMS, replies.read_write, is_write=True)
-DESCRIBE_TABLE = Verb(TARGET + "DescribeTable", msgspec.json.decode)
-DESCRIBE_TTL = Verb(TARGET + "DescribeTimeToLive", msgspec.json.decode)
+GET = OperationSpec(TARGET + Operation.GET_ITEM, replies.read_get)
+QUERY = OperationSpec(TARGET + Operation.QUERY, replies.read_query)
+BATCH_GET = OperationSpec(TARGET + Operation.BATCH_GET_ITEM, replies.read_batch_get)
+TRANSACT_GET = OperationSpec(TARGET + Operation.TRANSACT_GET_ITEMS, replies.read_transact_get)
+PUT = OperationSpec(TARGET + Operation.PUT_ITEM, replies.read_write, is_write=True)
+UPDATE = OperationSpec(TARGET + Operation.UPDATE_ITEM, replies.read_write, is_write=True)
+DELETE = OperationSpec(TARGET + Operation.DELETE_ITEM, replies.read_write, is_write=True)
+BATCH_WRITE = OperationSpec(TARGET + Operation.BATCH_WRITE_ITEM, replies.read_batch_write, is_write=True)
+TRANSACT_WRITE = OperationSpec(TARGET + Operation.TRANSACT_WRITE_ITEMS, replies.read_write, is_write=True)
+DESCRIBE_TABLE = OperationSpec(TARGET + "DescribeTable", msgspec.json.decode)
+DESCRIBE_TTL = OperationSpec(TARGET + "DescribeTimeToLive", msgspec.json.decode)

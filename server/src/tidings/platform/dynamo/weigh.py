@@ -22,7 +22,7 @@ from tidings.platform.dynamo.values import Attributes
 _TWO_DIGITS = 100
 
 
-def item_weight(item: Attributes) -> int:
+def encoded_item_bytes(item: Attributes) -> int:
     """Text, bytes and whole numbers are nearly everything: they cost no call for each."""
     total = 0
     values: Mapping[str, Any] = item
@@ -35,11 +35,11 @@ def item_weight(item: Attributes) -> int:
         elif kind is int and 0 < value < _TWO_DIGITS:
             total += 2
         else:
-            total += weight(value)
+            total += encoded_value_bytes(value)
     return total
 
 
-def weight(value: object) -> int:
+def encoded_value_bytes(value: object) -> int:
     match value:
         case str():
             return _text_weight(value)
@@ -67,11 +67,11 @@ def _whole_weight(value: int) -> int:
 def _collection_weight(value: object) -> int:
     match value:
         case Mapping():
-            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + item_weight(value)
+            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + encoded_item_bytes(value)
         case list():
-            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + sum(map(weight, value))
+            return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + sum(map(encoded_value_bytes, value))
         case set() | frozenset():
-            return sum(map(weight, value))
+            return sum(map(encoded_value_bytes, value))
         case _:
             raise TypeError(f"{type(value).__name__} is not in items")
 
@@ -80,31 +80,33 @@ def _text_weight(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def written(encoded: Sized, item: Attributes) -> int:
+def put_units(encoded: Sized, item: Attributes) -> int:
     """Write units of an item, given its JSON."""
-    return 1 if len(encoded) <= WRITE_UNIT_BYTES else write_units(item_weight(item))
+    return 1 if len(encoded) <= WRITE_UNIT_BYTES else write_units(encoded_item_bytes(item))
 
 
-def larger(units: int, other: Attributes | None) -> int:
+def larger_units(units: int, other: Attributes | None) -> int:
     """A write is paid by the larger of the item before and the item after, as far as they are known."""
-    return units if other is None else max(units, write_units(item_weight(other)))
+    return units if other is None else max(units, write_units(encoded_item_bytes(other)))
 
 
-def touched(key_encoded: Sized, key: Attributes, values_encoded: Sized, values: Attributes) -> int:
+def estimate_write_units(
+    key_encoded: Sized, key: Attributes, values_encoded: Sized, values: Attributes
+) -> int:
     """An estimate, for a write that shows neither the item before nor after: its key and the values it brings."""
     if len(key_encoded) + len(values_encoded) <= WRITE_UNIT_BYTES:
         return 1
-    return write_units(item_weight(key) + item_weight(values))
+    return write_units(encoded_item_bytes(key) + encoded_item_bytes(values))
 
 
-def read_one(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
+def get_units(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
     """Read units of items that are counted together."""
     if answer_bytes <= READ_UNIT_BYTES:
         return read_units(0, strong=strong)
-    return read_units(sum(map(item_weight, items)), strong=strong)
+    return read_units(sum(map(encoded_item_bytes, items)), strong=strong)
 
 
-def page_units[T](page: QueryReply[T], *, strong: bool) -> float:
+def query_units[T](page: QueryReply[T], *, strong: bool) -> float:
     """As the engine says, which every Query asks: weighing hundreds of items would cost more than reading them.
 
     One that counts nothing for a page without items is not believed. Of one that says nothing the answer's bytes are
@@ -115,7 +117,7 @@ def page_units[T](page: QueryReply[T], *, strong: bool) -> float:
     return max(read_units(0, strong=strong), sum(part.CapacityUnits for part in page.consumed))
 
 
-def read_each(items: Iterable[Attributes], asked: int, *, strong: bool) -> float:
+def batch_get_units(items: Iterable[Attributes], asked: int, *, strong: bool) -> float:
     """Read units of items that are rounded one by one, as in a batch; one that is missing costs the least."""
-    units = [read_units(item_weight(item), strong=strong) for item in items]
+    units = [read_units(encoded_item_bytes(item), strong=strong) for item in items]
     return sum(units) + (asked - len(units)) * read_units(0, strong=strong)

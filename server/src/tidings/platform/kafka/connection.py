@@ -9,11 +9,11 @@ from tidings.kernel.secrets import Secret
 
 log = logging.getLogger("tidings.kafka")
 
-type Config = dict[str, Any]
+type LibrdkafkaConfig = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
+class KafkaConfig:
     """Where the brokers are and who we are to them. The prefix stands before every topic and group."""
 
     bootstrap_servers: str
@@ -32,7 +32,7 @@ class Connection:
     def group(self, name: str) -> str:
         return self.topic_prefix + name
 
-    def config(self) -> Config:
+    def config(self) -> LibrdkafkaConfig:
         """What producer, consumer and admin client have in common."""
         return {
             "bootstrap.servers": self.bootstrap_servers,
@@ -47,13 +47,13 @@ class Connection:
             **self._security(),
         }
 
-    def admin_config(self) -> Config:
+    def admin_config(self) -> LibrdkafkaConfig:
         """Nobody polls an admin client, so its log lines would pile up: it has none but the gravest, on stderr."""
         config = {**self.config(), "log_level": 0}
         del config["logger"]
         return config
 
-    def _security(self) -> Config:
+    def _security(self) -> LibrdkafkaConfig:
         given = {
             "sasl.mechanism": self.sasl_mechanism.upper() if self.sasl_mechanism else None,
             "sasl.username": self.sasl_username,

@@ -13,12 +13,17 @@ from typing import Any
 from confluent_kafka import KafkaException
 from msgspec import Struct
 
-from tidings.platform.kafka.connection import Config, Connection, log
-from tidings.platform.kafka.errors import words
-from tidings.platform.kafka.health import How, Pulse
-from tidings.platform.kafka.lag import Lag, Survey
-from tidings.platform.kafka.lane import Lane, LaneTuning, Work
-from tidings.platform.kafka.reader import LaneMaker, Reader, ReaderFatalError, ReaderTuning
+from tidings.platform.kafka.connection import KafkaConfig, LibrdkafkaConfig, log
+from tidings.platform.kafka.errors import error_text
+from tidings.platform.kafka.health import KafkaHealth, KafkaHealthTracker
+from tidings.platform.kafka.lag import Lag, LagProbe
+from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.reader import (
+    ConsumerFatalError,
+    ConsumerThread,
+    PartitionWorkerFactory,
+    ReaderTuning,
+)
 from tidings.platform.kafka.records import PartitionKey
 
 _RENEW_AFTER_S = 0.5
@@ -26,14 +31,14 @@ _RENEW_AFTER_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerTuning:
-    lane: LaneTuning = field(default_factory=LaneTuning)
+    worker: PartitionWorkerOptions = field(default_factory=PartitionWorkerOptions)
     reader: ReaderTuning = field(default_factory=ReaderTuning)
     survey_every_s: float = 5.0
     close_s: float = 5.0
     """How long to wait for the group to know that we left; librdkafka would wait for ever while no broker answers."""
 
 
-class Paused(Struct, frozen=True):
+class PausedPartition(Struct, frozen=True):
     """A partition whose batch is tried again and again, because something it needs fails."""
 
     topic: str
@@ -43,13 +48,13 @@ class Paused(Struct, frozen=True):
     why: str
 
 
-class Consumer[T]:
+class KafkaConsumer[T]:
     """Made inside the running loop."""
 
     def __init__(
         self,
-        connection: Connection,
-        work: Work[T],
+        connection: KafkaConfig,
+        work: RecordHandlers[T],
         *,
         group: str,
         topics: list[str],
@@ -60,11 +65,11 @@ class Consumer[T]:
         self._connection = connection
         self._group = connection.group(group)
         self._topics = [connection.topic(topic) for topic in topics]
-        self._pulse = Pulse(f"consumer {self._group}")
+        self._health = KafkaHealthTracker(f"consumer {self._group}")
         self._stop = asyncio.Event()
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._lanes: dict[PartitionKey, Lane[T]] = {}
-        self._reader: Reader[T] | None = None
+        self._workers: dict[PartitionKey, PartitionWorker[T]] = {}
+        self._reader: ConsumerThread[T] | None = None
         self._broke_with = ""
         self._lag: dict[PartitionKey, Lag] = {}
         self._stalled: dict[PartitionKey, int | None] = {}
@@ -86,24 +91,24 @@ class Consumer[T]:
 
     def lag(self) -> tuple[Lag, ...]:
         """As of the last survey, for the partitions that are ours."""
-        return tuple(self._lag[key] for key in sorted(self._lag) if key in self._lanes)
+        return tuple(self._lag[key] for key in sorted(self._lag) if key in self._workers)
 
-    def paused(self) -> tuple[Paused, ...]:
-        troubles = ((lane.key, lane.trouble) for lane in self._lanes.values())
+    def paused(self) -> tuple[PausedPartition, ...]:
+        troubles = ((lane.key, lane.trouble) for lane in self._workers.values())
         return tuple(
-            Paused(*key, trouble.since, trouble.tries, trouble.why)
+            PausedPartition(*key, trouble.since, trouble.tries, trouble.why)
             for key, trouble in sorted(troubles, key=lambda pair: pair[0])
             if trouble is not None
         )
 
     def assigned(self) -> tuple[PartitionKey, ...]:
-        return tuple(sorted(self._lanes))
+        return tuple(sorted(self._workers))
 
-    def how(self) -> How:
+    def health(self) -> KafkaHealth:
         """Whether brokers answer and the group has us. Partitions that are paused are no trouble of Kafka's."""
-        how = self._pulse.how()
+        how = self._health.status()
         if how.is_ok and self._broke_with and not (self._reader and self._reader.is_member):
-            return How(is_ok=False, reason=f"not in the group since: {self._broke_with}")
+            return KafkaHealth(is_ok=False, reason=f"not in the group since: {self._broke_with}")
         return how
 
     async def _serve(self) -> None:
@@ -123,35 +128,37 @@ class Consumer[T]:
             self._crash.result()
         await self._renew_after(reader.left.exception())
 
-    async def _leave(self, reader: Reader[T]) -> None:
+    async def _leave(self, reader: ConsumerThread[T]) -> None:
         await asyncio.wait([reader.closed], timeout=self._tuning.close_s)
         if not reader.closed.done():
-            log.warning("left group %s without a word: %s", self._group, self.how().reason or "no answer")
+            log.warning("left group %s without a word: %s", self._group, self.health().reason or "no answer")
 
     async def _renew_after(self, error: BaseException | None) -> None:
         if error is None:
             return
-        if not isinstance(error, ReaderFatalError):
+        if not isinstance(error, ConsumerFatalError):
             raise error
         self._broke_with = str(error)
-        self._pulse.failed(self._broke_with)
+        self._health.failed(self._broke_with)
         log.warning("consumer %s is made anew: %s", self._group, error)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), _RENEW_AFTER_S)
 
-    def _make_reader(self) -> Reader[T]:
+    def _make_reader(self) -> ConsumerThread[T]:
         config = consumer_config(self._connection, self._group)
-        maker = LaneMaker(lambda key: Lane(key, self._work, self._tuning.lane), self._start_lane)
-        return Reader(config, self._topics, maker, self._pulse, self._tuning.reader)
+        maker = PartitionWorkerFactory(
+            lambda key: PartitionWorker(key, self._work, self._tuning.worker), self._start_worker
+        )
+        return ConsumerThread(config, self._topics, maker, self._health, self._tuning.reader)
 
-    def _start_lane(self, lane: Lane[T], on_progress: Callable[[], None]) -> None:
+    def _start_worker(self, worker: PartitionWorker[T], on_progress: Callable[[], None]) -> None:
         def on_end(task: asyncio.Task[None]) -> None:
-            if self._lanes.get(lane.key) is lane:
-                del self._lanes[lane.key]
+            if self._workers.get(worker.key) is worker:
+                del self._workers[worker.key]
             self._crash_with(task)
 
-        self._lanes[lane.key] = lane
-        lane.start(on_end, on_progress)
+        self._workers[worker.key] = worker
+        worker.start(on_end, on_progress)
 
     def _crash_with(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -159,22 +166,22 @@ class Consumer[T]:
             self._crash.set_exception(error)
 
     async def _survey_again_and_again(self) -> None:
-        with contextlib.closing(Survey(self._connection, self._group, self._topics)) as survey:
+        with contextlib.closing(LagProbe(self._connection, self._group, self._topics)) as survey:
             while True:
                 await asyncio.sleep(self._tuning.survey_every_s)
                 try:
-                    self._lag = await survey.ask(list(self._lanes))
+                    self._lag = await survey.ask(list(self._workers))
                 except KafkaException as error:
-                    self._pulse.failed(words(error.args[0]))
+                    self._health.failed(error_text(error.args[0]))
                 else:
-                    self._pulse.answered()
+                    self._health.answered()
                     self._kick_stalled()
 
     def _kick_stalled(self) -> None:
         """A lane that is well, empty, has records waiting and got none since the last survey is stuck in librdkafka."""
         suspects = {
             key: lane.position
-            for key, lane in self._lanes.items()
+            for key, lane in self._workers.items()
             if key in self._lag and _is_starved(lane, self._lag[key])
         }
         stalled = [key for key, at in suspects.items() if self._stalled.get(key, -1) == at]
@@ -184,13 +191,13 @@ class Consumer[T]:
             self._reader.kick(stalled)
 
 
-def _is_starved[T](lane: Lane[T], lag: Lag) -> bool:
-    position = lag.committed if lane.position is None else lane.position
-    return lane.trouble is None and lane.is_empty and position < lag.high
+def _is_starved[T](worker: PartitionWorker[T], lag: Lag) -> bool:
+    position = lag.committed if worker.position is None else worker.position
+    return worker.trouble is None and worker.is_empty and position < lag.high
 
 
 # With both, partitions move one by one, and no member stops for a rebalance.
-_GROUP_PROTOCOLS: Mapping[str, Config] = {
+_GROUP_PROTOCOLS: Mapping[str, LibrdkafkaConfig] = {
     "consumer": {"group.protocol": "consumer"},  # KIP-848: the broker assigns
     "classic": {
         "group.protocol": "classic",
@@ -202,7 +209,7 @@ _GROUP_PROTOCOLS: Mapping[str, Config] = {
 }
 
 
-def consumer_config(connection: Connection, group: str) -> Config:
+def consumer_config(connection: KafkaConfig, group: str) -> LibrdkafkaConfig:
     return {
         **connection.config(),
         "group.id": group,

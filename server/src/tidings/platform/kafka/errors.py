@@ -22,7 +22,7 @@ class PublishError(Exception):
     retryable = True
 
 
-class RefusedError(PublishError):
+class NotAcceptedError(PublishError):
     """Not given to Kafka."""
 
 
@@ -65,7 +65,7 @@ def from_delivery(error: KafkaError) -> PublishError:
     were seen for messages that were in the log.
     """
     kind = RejectedError if error.code() in _ABOUT_THE_MESSAGE else UnknownOutcomeError
-    return kind(words(error))
+    return kind(error_text(error))
 
 
 def is_fatal(error: KafkaError) -> bool:
@@ -76,7 +76,7 @@ def is_fatal(error: KafkaError) -> bool:
     return bool(error.fatal()) or error.code() == KafkaError._FATAL  # noqa: SLF001 - that is its public name
 
 
-def words(error: KafkaError) -> str:
+def error_text(error: KafkaError) -> str:
     return f"{error.str()} ({error.name()})"
 
 

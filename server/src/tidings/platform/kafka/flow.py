@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from confluent_kafka import Consumer, TopicPartition
 
-from tidings.platform.kafka.lane import Lane
+from tidings.platform.kafka.lane import PartitionWorker
 from tidings.platform.kafka.records import PartitionKey
 
 # librdkafka drops a resume that comes before its own thread has seen the pause: the partition would stay paused
 _MIN_PAUSE_S = 0.1
 
 
-class Flow[T]:
+class FlowControl[T]:
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
         # A pause outlives the assignment in librdkafka, so it is remembered beyond the lane too.
@@ -32,7 +32,7 @@ class Flow[T]:
         """Pause and resume partitions that should give records and don't. From any thread."""
         self._kicks |= set(keys)
 
-    def steer(self, consumer: Consumer, lanes: Mapping[PartitionKey, Lane[T]]) -> None:
+    def steer(self, consumer: Consumer, lanes: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
         """Pause what is full or in trouble, resume what wants more. Each once: a repeated call confuses librdkafka."""
         now, kicks = time.monotonic(), self._kicks
         self._kicks = set()
@@ -51,7 +51,7 @@ class Flow[T]:
             del self._paused_at[key]
         self.is_holding_back = any(key in lanes and not lanes[key].trouble for key in self._paused_at)
 
-    def await_room(self, lanes: Mapping[PartitionKey, Lane[T]]) -> None:
+    def await_room(self, lanes: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
         """A lane that keeps up has room in a moment. One that does not is slow, and gets no patience again
         until it has caught up: it costs the others that moment once.
         """
@@ -66,9 +66,11 @@ class Flow[T]:
             if all(lanes[key].is_full for key in full):  # else one made room before the flag was cleared
                 self.has_room.wait(left_s)
 
-    def _is_worth_waiting_for(self, key: PartitionKey, lane: Lane[T]) -> bool:
-        return lane.is_full and lane.trouble is None and key not in self._slow and key not in self._paused_at
+    def _is_worth_waiting_for(self, key: PartitionKey, worker: PartitionWorker[T]) -> bool:
+        return (
+            worker.is_full and worker.trouble is None and key not in self._slow and key not in self._paused_at
+        )
 
 
-def _must_wait[T](lane: Lane[T], kicks: set[PartitionKey]) -> bool:
-    return lane.is_full or lane.trouble is not None or lane.key in kicks
+def _must_wait[T](worker: PartitionWorker[T], kicks: set[PartitionKey]) -> bool:
+    return worker.is_full or worker.trouble is not None or worker.key in kicks

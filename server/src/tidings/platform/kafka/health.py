@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 from tidings.platform.kafka.connection import log
 
-type Clock = Callable[[], float]
+type MonotonicClock = Callable[[], float]
 
 QUIET_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class KafkaHealth:
     """`reason` is for people, and empty while all is well."""
 
     is_ok: bool
     reason: str = ""
 
 
-class Pulse:
+class KafkaHealthTracker:
     """Remembers the last answer and the last error of one client."""
 
-    def __init__(self, who: str, *, quiet_s: float = QUIET_S, clock: Clock = time.monotonic) -> None:
+    def __init__(self, who: str, *, quiet_s: float = QUIET_S, clock: MonotonicClock = time.monotonic) -> None:
         self._who = who
         self._quiet_s = quiet_s
         self._clock = clock
@@ -40,14 +40,14 @@ class Pulse:
 
     def failed(self, error: str) -> None:
         self._last_error = error
-        if not self.how().is_ok and not self._is_told:
+        if not self.status().is_ok and not self._is_told:
             self._is_told = True
-            log.warning("%s: %s", self._who, self.how().reason)
+            log.warning("%s: %s", self._who, self.status().reason)
 
-    def how(self) -> How:
+    def status(self) -> KafkaHealth:
         """Well until brokers have been silent for `quiet_s`; the time since the start counts as silence too."""
         silent_s = self._clock() - self._answered_at
         if silent_s < self._quiet_s and (self._has_answered or not self._last_error):
-            return How(is_ok=True)
+            return KafkaHealth(is_ok=True)
         because = f"; last error: {self._last_error}" if self._last_error else ""
-        return How(is_ok=False, reason=f"no broker answered for {silent_s:.0f} s{because}")
+        return KafkaHealth(is_ok=False, reason=f"no broker answered for {silent_s:.0f} s{because}")

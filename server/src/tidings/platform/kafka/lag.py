@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from msgspec import Struct
 
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.platform.kafka.records import PartitionKey
 
 _ANSWER_S = 3.0
@@ -31,8 +31,8 @@ class Lag(Struct, frozen=True):
         return max(0, self.high - self.committed)
 
 
-class Survey:
-    def __init__(self, connection: Connection, group: str, topics: list[str]) -> None:
+class LagProbe:
+    def __init__(self, connection: KafkaConfig, group: str, topics: list[str]) -> None:
         self._looker = Consumer({**connection.admin_config(), "group.id": group})
         self._topics = topics
         self._thread = ThreadPoolExecutor(1, "kafka-survey")

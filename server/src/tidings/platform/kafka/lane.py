@@ -11,13 +11,20 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidings.platform.kafka.dead_letters import Bury
+from tidings.platform.kafka.dead_letters import DeadLetterPublisher
 from tidings.platform.kafka.errors import UndecodableError, is_retryable
-from tidings.platform.kafka.records import Batch, Decode, Event, Handle, PartitionKey, Record
+from tidings.platform.kafka.records import (
+    Batch,
+    BatchHandler,
+    DecodedRecord,
+    PartitionKey,
+    Record,
+    RecordDecoder,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaneTuning:
+class PartitionWorkerOptions:
     """How much one partition holds in memory, and how long it waits between tries."""
 
     max_batch_records: int = 500
@@ -28,7 +35,7 @@ class LaneTuning:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class PartitionFailure:
     """Why a lane does not go on. `since` is wall-clock time in seconds."""
 
     since: float
@@ -37,16 +44,16 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Work[T]:
+class RecordHandlers[T]:
     """What is done with a partition's records."""
 
-    decode: Decode[T]
-    handle: Handle[T]
-    bury: Bury
+    decode: RecordDecoder[T]
+    handle: BatchHandler[T]
+    dead_letter: DeadLetterPublisher
 
 
-class Lane[T]:
-    def __init__(self, key: PartitionKey, work: Work[T], tuning: LaneTuning) -> None:
+class PartitionWorker[T]:
+    def __init__(self, key: PartitionKey, work: RecordHandlers[T], tuning: PartitionWorkerOptions) -> None:
         self.key = key
         self._work = work
         self._tuning = tuning
@@ -63,7 +70,7 @@ class Lane[T]:
         # written by the loop
         self.taken_records = 0
         self.taken_bytes = 0
-        self.trouble: Trouble | None = None
+        self.trouble: PartitionFailure | None = None
         self.done: int | None = None
         """The offset to commit: everything below it has had its effect. None before the first batch."""
 
@@ -143,7 +150,7 @@ class Lane[T]:
                 rest = [event for event in events if event.record is not error.record]
                 if error.record is None or len(rest) == len(events):
                     raise
-                await self._bury(error.record, error.reason)
+                await self._dead_letter(error.record, error.reason)
                 events = rest
             except Exception as error:
                 if not is_retryable(error):
@@ -151,18 +158,18 @@ class Lane[T]:
                 await self._wait_out(error)
         self.trouble = None
 
-    async def _decode(self, record: Record) -> Event[T] | None:
+    async def _decode(self, record: Record) -> DecodedRecord[T] | None:
         try:
-            return Event(record, self._work.decode(record))
+            return DecodedRecord(record, self._work.decode(record))
         except UndecodableError as error:
-            await self._bury(record, error.reason)
+            await self._dead_letter(record, error.reason)
             return None
 
-    async def _bury(self, record: Record, reason: str) -> None:
+    async def _dead_letter(self, record: Record, reason: str) -> None:
         is_buried = False
         while not is_buried:
             try:
-                await self._work.bury(record, reason)
+                await self._work.dead_letter(record, reason)
                 is_buried = True
             except Exception as error:
                 if not is_retryable(error):
@@ -173,7 +180,7 @@ class Lane[T]:
         """A dependency that fails is waited for, however long."""
         tries = self.trouble.tries + 1 if self.trouble else 1
         since = self.trouble.since if self.trouble else time.time()
-        self.trouble = Trouble(since, tries, f"{type(error).__name__}: {error}")
+        self.trouble = PartitionFailure(since, tries, f"{type(error).__name__}: {error}")
         self._on_progress()
         ceiling_s = min(self._tuning.max_retry_s, self._tuning.first_retry_s * 2 ** min(tries - 1, 16))
         await asyncio.sleep(ceiling_s * random.uniform(0.5, 1))  # noqa: S311 - spread, not secrecy

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from tidings.platform.kafka.connection import Config, Connection, log
-from tidings.platform.kafka.errors import RefusedError, RejectedError, from_delivery, is_fatal, words
-from tidings.platform.kafka.health import How, Pulse
-from tidings.platform.kafka.pump import Answer, Outgoing, Placed, Pump, Waiter
+from tidings.platform.kafka.connection import KafkaConfig, LibrdkafkaConfig, log
+from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, error_text, from_delivery, is_fatal
+from tidings.platform.kafka.health import KafkaHealth, KafkaHealthTracker
+from tidings.platform.kafka.pump import DeliveryReport, ProducerThread, QueuedRecord, RecordMetadata, Waiter
 from tidings.platform.kafka.records import Headers
 
 _RENEW_AFTER_S = 0.5
@@ -36,59 +36,59 @@ class PublisherTuning:
     """Above what topics accept, so that a dead letter has room for its reason; the broker judges the rest."""
 
 
-class Publisher:
+class KafkaPublisher:
     def __init__(
         self,
-        connection: Connection,
+        connection: KafkaConfig,
         tuning: PublisherTuning | None = None,
         *,
-        make: Callable[[Config], Producer] = Producer,
+        make: Callable[[LibrdkafkaConfig], Producer] = Producer,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._tuning = tuning or PublisherTuning()
         self._config = producer_config(connection, self._tuning)
         self._prefix = connection.topic_prefix
         self._make = make
-        self._pulse = Pulse("publisher")
+        self._health = KafkaHealthTracker("publisher")
         self._in_flight = 0
-        self._line: deque[tuple[float, Outgoing]] = deque()
+        self._queue: deque[tuple[float, QueuedRecord]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closing = False
         self._broke_with = ""
         self._drained = asyncio.Event()
         self._renewal: asyncio.TimerHandle | None = None
         self._ends: set[asyncio.Task[int]] = set()
-        self._pump: Pump | None = Pump(self._config, self, self._pulse, make)
+        self._pump: ProducerThread | None = ProducerThread(self._config, self, self._health, make)
 
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
-    ) -> asyncio.Future[Placed]:
+    ) -> asyncio.Future[RecordMetadata]:
         """Await it for the answer; the message is on its way in any case, in the order of the calls.
 
-        Raises (when awaited) `RefusedError`, `RejectedError` or `UnknownOutcomeError`. Cancelling stops the waiting, not the message.
+        Raises (when awaited) `NotAcceptedError`, `RejectedError` or `UnknownOutcomeError`. Cancelling stops the waiting, not the message.
         """
         waiter: Waiter = self._loop.create_future()
-        message = Outgoing(self._prefix + topic, key, value, list(headers), waiter)
-        if self._line or self._is_closing or not self._give(message):
-            self._wait_in_line(message)
+        message = QueuedRecord(self._prefix + topic, key, value, list(headers), waiter)
+        if self._queue or self._is_closing or not self._give(message):
+            self._wait_in_queue(message)
         return waiter
 
-    def how(self) -> How:
-        how = self._pulse.how()
+    def health(self) -> KafkaHealth:
+        how = self._health.status()
         if how.is_ok and self._broke_with:
-            return How(is_ok=False, reason=f"nothing acknowledged since: {self._broke_with}")
+            return KafkaHealth(is_ok=False, reason=f"nothing acknowledged since: {self._broke_with}")
         return how
 
     @property
     def in_flight(self) -> int:
         """Messages without an answer so far, those that wait for a place included."""
-        return self._in_flight + len(self._line)
+        return self._in_flight + len(self._queue)
 
     async def close(self, timeout_s: float = 10.0) -> int:
         """Send what is under way. Returns how many were never answered; those waiters get `UnknownOutcomeError`."""
         self._is_closing = True
         await self._drain(timeout_s)
-        self._refuse_line(lambda _: True, "the publisher is closing")
+        self._refuse_queue(lambda _: True, "the publisher is closing")
         if self._renewal is not None:
             self._renewal.cancel()
         pump, self._pump = self._pump, None
@@ -96,22 +96,22 @@ class Publisher:
         await asyncio.gather(*self._ends)
         return unanswered
 
-    def settle(self, lot: list[Answer]) -> None:
+    def on_delivered(self, lot: list[DeliveryReport]) -> None:
         """Answers from the pump."""
         self._in_flight -= len(lot)
         for waiter, error, message in lot:
             if error is not None:
                 self._settle_error(waiter, error)
             elif not waiter.done():  # the waiter may have been cancelled
-                waiter.set_result(Placed(message.partition() or 0, message.offset() or 0))
+                waiter.set_result(RecordMetadata(message.partition() or 0, message.offset() or 0))
         if lot[-1][1] is None:
-            self._pulse.answered()
+            self._health.answered()
             self._broke_with = ""
-        self._advance_line()
+        self._advance_queue()
         if not self.in_flight:
             self._drained.set()
 
-    def renew(self, pump: Pump, why: str) -> None:
+    def renew(self, pump: ProducerThread, why: str) -> None:
         """The producer is beyond repair: those in flight are told `UnknownOutcomeError`, the line waits for a new one."""
         if pump is not self._pump:
             return
@@ -124,8 +124,8 @@ class Publisher:
         self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open)
 
     def _open(self) -> None:
-        self._pump = Pump(self._config, self, self._pulse, self._make)
-        self._advance_line()
+        self._pump = ProducerThread(self._config, self, self._health, self._make)
+        self._advance_queue()
 
     async def _drain(self, timeout_s: float) -> None:
         if self.in_flight:
@@ -133,7 +133,7 @@ class Publisher:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), timeout_s)
 
-    def _give(self, message: Outgoing) -> bool:
+    def _give(self, message: QueuedRecord) -> bool:
         """False if there is no room now."""
         if self._pump is None or self._in_flight >= self._tuning.max_in_flight:
             return False
@@ -146,58 +146,58 @@ class Publisher:
         self._in_flight += 1
         return True
 
-    def _judge(self, message: Outgoing, error: KafkaError) -> bool:
+    def _judge(self, message: QueuedRecord, error: KafkaError) -> bool:
         if is_fatal(error) and self._pump is not None:
-            self.renew(self._pump, words(error))
+            self.renew(self._pump, error_text(error))
             return False
         if not message.waiter.done():
-            message.waiter.set_exception(RejectedError(words(error)))
+            message.waiter.set_exception(RejectedError(error_text(error)))
         return True
 
     def _settle_error(self, waiter: Waiter, error: KafkaError) -> None:
         if is_fatal(error) and self._pump is not None:
-            self.renew(self._pump, words(error))
+            self.renew(self._pump, error_text(error))
         outcome = from_delivery(error)
         if isinstance(outcome, RejectedError):
-            self._pulse.answered()
+            self._health.answered()
         else:
-            self._pulse.failed(words(error))
+            self._health.failed(error_text(error))
         if not waiter.done():
             waiter.set_exception(outcome)
 
-    def _wait_in_line(self, message: Outgoing) -> None:
-        if self._is_closing or len(self._line) >= self._tuning.max_waiting:
+    def _wait_in_queue(self, message: QueuedRecord) -> None:
+        if self._is_closing or len(self._queue) >= self._tuning.max_waiting:
             why = "the publisher is closing" if self._is_closing else f"{self.in_flight} messages are waiting"
-            message.waiter.set_exception(RefusedError(f"refused at once: {why}"))
+            message.waiter.set_exception(NotAcceptedError(f"refused at once: {why}"))
             return
-        self._line.append((self._loop.time() + self._tuning.wait_s, message))
+        self._queue.append((self._loop.time() + self._tuning.wait_s, message))
         self._set_alarm()
 
-    def _advance_line(self) -> None:
-        while self._line:
-            message = self._line[0][1]
+    def _advance_queue(self) -> None:
+        while self._queue:
+            message = self._queue[0][1]
             if not message.waiter.done() and not self._give(message):
                 return
-            self._line.popleft()
+            self._queue.popleft()
 
     def _set_alarm(self) -> None:
-        if self._line and self._alarm is None:
-            self._alarm = self._loop.call_at(self._line[0][0], self._expire)
+        if self._queue and self._alarm is None:
+            self._alarm = self._loop.call_at(self._queue[0][0], self._expire)
 
     def _expire(self) -> None:
         self._alarm = None
         now = self._loop.time()
-        self._refuse_line(lambda due: due <= now, f"no room within {self._tuning.wait_s:g} s")
+        self._refuse_queue(lambda due: due <= now, f"no room within {self._tuning.wait_s:g} s")
         self._set_alarm()
 
-    def _refuse_line(self, is_over: Callable[[float], bool], why: str) -> None:
-        while self._line and is_over(self._line[0][0]):
-            _, message = self._line.popleft()
+    def _refuse_queue(self, is_over: Callable[[float], bool], why: str) -> None:
+        while self._queue and is_over(self._queue[0][0]):
+            _, message = self._queue.popleft()
             if not message.waiter.done():
-                message.waiter.set_exception(RefusedError(why))
+                message.waiter.set_exception(NotAcceptedError(why))
 
 
-def producer_config(connection: Connection, tuning: PublisherTuning) -> Config:
+def producer_config(connection: KafkaConfig, tuning: PublisherTuning) -> LibrdkafkaConfig:
     return {
         **connection.config(),
         "acks": "all",

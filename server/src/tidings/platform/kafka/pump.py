@@ -14,25 +14,25 @@ from typing import Protocol
 import msgspec
 from confluent_kafka import KafkaError, Message, Producer
 
-from tidings.platform.kafka.connection import Config
-from tidings.platform.kafka.errors import is_fatal, words
-from tidings.platform.kafka.health import Pulse
+from tidings.platform.kafka.connection import LibrdkafkaConfig
+from tidings.platform.kafka.errors import error_text, is_fatal
+from tidings.platform.kafka.health import KafkaHealthTracker
 
 _POLL_S = 0.1
 _PURGE_S = 2.0
 
-type Waiter = asyncio.Future["Placed"]
-type Answer = tuple[Waiter, KafkaError | None, Message]
+type Waiter = asyncio.Future["RecordMetadata"]
+type DeliveryReport = tuple[Waiter, KafkaError | None, Message]
 
 
-class Placed(msgspec.Struct, frozen=True, gc=False):
+class RecordMetadata(msgspec.Struct, frozen=True, gc=False):
     """Where an acknowledged message stands in the log."""
 
     partition: int
     offset: int
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class QueuedRecord(msgspec.Struct, frozen=True):
     """A message and who waits for its answer."""
 
     topic: str
@@ -42,22 +42,26 @@ class Outgoing(msgspec.Struct, frozen=True):
     waiter: Waiter
 
 
-class Owner(Protocol):
+class ProducerEvents(Protocol):
     """Whom a pump tells, always on the loop."""
 
-    def settle(self, lot: list[Answer]) -> None: ...
+    def on_delivered(self, lot: list[DeliveryReport]) -> None: ...
 
-    def renew(self, pump: "Pump", why: str) -> None: ...
+    def renew(self, pump: "ProducerThread", why: str) -> None: ...
 
 
-class Pump:
+class ProducerThread:
     def __init__(
-        self, config: Config, owner: Owner, pulse: Pulse, make: Callable[[Config], Producer] = Producer
+        self,
+        config: LibrdkafkaConfig,
+        inbox_key: ProducerEvents,
+        health: KafkaHealthTracker,
+        make: Callable[[LibrdkafkaConfig], Producer] = Producer,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._owner = owner
-        self._pulse = pulse
-        self._done: list[Answer] = []
+        self._owner = inbox_key
+        self._health = health
+        self._done: list[DeliveryReport] = []
         self._received = 0
         self._is_ending = threading.Event()
         self._ended: asyncio.Future[int] = self._loop.create_future()
@@ -65,7 +69,7 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name="kafka-publisher", daemon=True)
         self._thread.start()
 
-    def produce(self, message: Outgoing) -> None:
+    def produce(self, message: QueuedRecord) -> None:
         """Raises BufferError if librdkafka has no room, KafkaException if it won't have the message."""
         self._producer.produce(
             message.topic,
@@ -112,16 +116,16 @@ class Pump:
         """One wake-up of the loop per drained lot. The callbacks ran in this thread, inside `poll`."""
         if self._done:
             lot, self._done = self._done, []
-            self._tell(self._owner.settle, lot)
+            self._tell(self._owner.on_delivered, lot)
 
     def _end_with(self, unanswered: int) -> None:
         if not self._ended.done():
             self._ended.set_result(unanswered)
 
     def _on_error(self, error: KafkaError) -> None:
-        self._pulse.failed(words(error))
+        self._health.failed(error_text(error))
         if is_fatal(error):
-            self._tell(self._owner.renew, self, words(error))
+            self._tell(self._owner.renew, self, error_text(error))
 
     def _on_stats(self, stats: str) -> None:
         """Something received is an answer; with nothing asked, a connection that stands is as good."""
@@ -129,7 +133,7 @@ class Pump:
         received = sum(broker.rx for broker in brokers)
         is_idle = not len(self._producer) and any(broker.state == "UP" for broker in brokers)
         if received > self._received or is_idle:
-            self._pulse.answered()
+            self._health.answered()
         self._received = received
 
     def _tell[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tidings.platform.kafka.commits import Commits
-from tidings.platform.kafka.connection import Config, log
-from tidings.platform.kafka.errors import is_fatal, words
-from tidings.platform.kafka.flow import Flow
-from tidings.platform.kafka.health import Pulse
-from tidings.platform.kafka.lane import Lane
-from tidings.platform.kafka.records import PartitionKey, Record, as_record
+from tidings.platform.kafka.commits import OffsetCommits
+from tidings.platform.kafka.connection import LibrdkafkaConfig, log
+from tidings.platform.kafka.errors import error_text, is_fatal
+from tidings.platform.kafka.flow import FlowControl
+from tidings.platform.kafka.health import KafkaHealthTracker
+from tidings.platform.kafka.lane import PartitionWorker
+from tidings.platform.kafka.records import PartitionKey, Record, record_from_message
 
 _POLL_S = 0.1
 _SHORT_POLL_S = 0.01
@@ -30,36 +30,41 @@ _LOOP_ANSWERS_S = 2.0
 class ReaderTuning:
     lot_records: int = 500
     commit_every_s: float = 0.2
-    patience_s: float = 0.1
+    poll_timeout_s: float = 0.1
     drain_s: float = 10.0
     """How long a batch at hand may take when its partition is taken away or we stop; then it is abandoned."""
     last_commit_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class LaneMaker[T]:
+class PartitionWorkerFactory[T]:
     """`make` is called in the reader's thread, `start` on the loop, with whom to call when room is made."""
 
-    make: Callable[[PartitionKey], Lane[T]]
-    start: Callable[[Lane[T], Callable[[], None]], None]
+    make: Callable[[PartitionKey], PartitionWorker[T]]
+    start: Callable[[PartitionWorker[T], Callable[[], None]], None]
 
 
-class ReaderFatalError(Exception):
+class ConsumerFatalError(Exception):
     """librdkafka's consumer can't go on; another one can."""
 
 
-class Reader[T]:
+class ConsumerThread[T]:
     def __init__(
-        self, config: Config, topics: list[str], lanes: LaneMaker[T], pulse: Pulse, tuning: ReaderTuning
+        self,
+        config: LibrdkafkaConfig,
+        topics: list[str],
+        lanes: PartitionWorkerFactory[T],
+        health: KafkaHealthTracker,
+        tuning: ReaderTuning,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._topics = topics
         self._maker = lanes
-        self._pulse = pulse
+        self._health = health
         self._tuning = tuning
-        self._commits: Commits[T] = Commits(pulse, tuning.commit_every_s)
-        self._flow: Flow[T] = Flow(tuning.patience_s)
-        self._lanes: dict[PartitionKey, Lane[T]] = {}
+        self._commits: OffsetCommits[T] = OffsetCommits(health, tuning.commit_every_s)
+        self._flow: FlowControl[T] = FlowControl(tuning.poll_timeout_s)
+        self._workers: dict[PartitionKey, PartitionWorker[T]] = {}
         self._assignments = 0
         self._born: dict[PartitionKey, int] = {}
         self._is_stopping = threading.Event()
@@ -98,18 +103,18 @@ class Reader[T]:
                 self._turn()
             self._wind_down()
         except Exception as error:  # noqa: BLE001 - whoever waits for `left` decides about it
-            self._end(self._take_away(list(self._lanes)), 0)
+            self._end(self._take_away(list(self._workers)), 0)
             return error
         return None
 
     def _turn(self) -> None:
-        self._flow.steer(self._consumer, self._lanes)
-        self._commits.send(self._consumer, self._lanes.values())
+        self._flow.steer(self._consumer, self._workers)
+        self._commits.send(self._consumer, self._workers.values())
         # `consume(n, t)` alone would wait the whole t unless n arrive
         message = self._consumer.poll(_SHORT_POLL_S if self._flow.is_holding_back else _POLL_S)
         if message is not None:
             self._hand_over(self._with_rest(message))
-            self._flow.await_room(self._lanes)
+            self._flow.await_room(self._workers)
 
     def _with_rest(self, message: Message) -> list[Message]:
         assignments = self._assignments
@@ -125,33 +130,33 @@ class Reader[T]:
             error = message.error()
             if error is not None:
                 self._take_error(error)
-            elif (key := _key(message)) in self._lanes:
-                parts.setdefault(key, []).append(as_record(message))
+            elif (key := _key(message)) in self._workers:
+                parts.setdefault(key, []).append(record_from_message(message))
         if parts:
-            lot = [(self._lanes[key], records) for key, records in parts.items()]
+            lot = [(self._workers[key], records) for key, records in parts.items()]
             for lane, records in lot:
                 lane.hand(records)
-            self._pulse.answered()
+            self._health.answered()
             self._tell(_deliver, lot)
 
     def _take_error(self, error: KafkaError) -> None:
         if is_fatal(error):
-            raise ReaderFatalError(words(error))
-        log.warning("consumer: %s", words(error))
-        self._pulse.failed(words(error))
+            raise ConsumerFatalError(error_text(error))
+        log.warning("consumer: %s", error_text(error))
+        self._health.failed(error_text(error))
 
     def _on_error(self, error: KafkaError) -> None:
-        self._pulse.failed(words(error))
+        self._health.failed(error_text(error))
 
     def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         if self._is_stopping.is_set():
             return
-        self._pulse.answered()
+        self._health.answered()
         self.is_member = True
         self._assignments += 1
         for part in partitions:
             lane = self._maker.make((part.topic, part.partition))
-            self._lanes[lane.key] = lane
+            self._workers[lane.key] = lane
             self._born[lane.key] = self._assignments
             self._tell(self._maker.start, lane, self._flow.has_room.set)
 
@@ -163,19 +168,19 @@ class Reader[T]:
             if offsets:
                 consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            self._pulse.failed(f"last commit: {words(error.args[0])}")
-        self._commits.forget(lanes)
+            self._health.failed(f"last commit: {error_text(error.args[0])}")
+        self._commits.drop(lanes)
 
     def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         """Somebody else's already: nothing may be committed for them."""
         lanes = self._take_away([(part.topic, part.partition) for part in partitions])
         self._end(lanes, 0)
-        self._commits.forget(lanes)
+        self._commits.drop(lanes)
 
-    def _take_away(self, keys: list[PartitionKey]) -> list[Lane[T]]:
-        return [self._lanes.pop(key) for key in keys if key in self._lanes]
+    def _take_away(self, keys: list[PartitionKey]) -> list[PartitionWorker[T]]:
+        return [self._workers.pop(key) for key in keys if key in self._workers]
 
-    def _end(self, lanes: list[Lane[T]], grace_s: float) -> bool:
+    def _end(self, lanes: list[PartitionWorker[T]], grace_s: float) -> bool:
         """False if the loop did not answer; what the lanes did is then not known, and not committed."""
         if not lanes or self._loop.is_closed():
             return False
@@ -189,12 +194,12 @@ class Reader[T]:
 
     def _wind_down(self) -> None:
         """Lanes end, then what they did is committed, each in bounded time."""
-        self._end(list(self._lanes.values()), self._tuning.drain_s)
+        self._end(list(self._workers.values()), self._tuning.drain_s)
         deadline = time.monotonic() + self._tuning.last_commit_s
-        while self._commits.due(self._lanes.values()) and time.monotonic() < deadline:
-            self._commits.send(self._consumer, self._lanes.values(), is_urgent=True)
+        while self._commits.due(self._workers.values()) and time.monotonic() < deadline:
+            self._commits.send(self._consumer, self._workers.values(), is_urgent=True)
             self._consumer.poll(_SHORT_POLL_S)  # what it gives is not ours to handle any more
-        self._lanes.clear()
+        self._workers.clear()
 
     def _tell[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
@@ -205,12 +210,12 @@ def _key(message: Message) -> PartitionKey:
     return message.topic() or "", message.partition() or 0
 
 
-def _deliver[T](lot: list[tuple[Lane[T], list[Record]]]) -> None:
+def _deliver[T](lot: list[tuple[PartitionWorker[T], list[Record]]]) -> None:
     for lane, records in lot:
         lane.receive(records)
 
 
-async def _end_all[T](lanes: list[Lane[T]], grace_s: float) -> None:
+async def _end_all[T](lanes: list[PartitionWorker[T]], grace_s: float) -> None:
     await asyncio.gather(*(lane.end(grace_s) for lane in lanes))
 
 

@@ -25,7 +25,7 @@ class Record(Struct, frozen=True, gc=False):
         return len(self.value or b"") + len(self.key or b"")
 
 
-class Event[T](Struct, frozen=True):
+class DecodedRecord[T](Struct, frozen=True):
     """A record and what the decoder made of it."""
 
     record: Record
@@ -37,17 +37,17 @@ class Batch[T](Struct, frozen=True):
 
     topic: str
     partition: int
-    events: tuple[Event[T], ...]
+    events: tuple[DecodedRecord[T], ...]
 
 
-type Decode[T] = Callable[[Record], T]
+type RecordDecoder[T] = Callable[[Record], T]
 """Raises `UndecodableError` for a record that can't be understood; anything else it raises is a defect of ours."""
 
-type Handle[T] = Callable[[Batch[T]], Awaitable[None]]
+type BatchHandler[T] = Callable[[Batch[T]], Awaitable[None]]
 """Returns when the effect is there. May see the same events again, so it must be idempotent."""
 
 
-def as_record(message: Message) -> Record:
+def record_from_message(message: Message) -> Record:
     """Of a message without an error: those have a topic, a partition and an offset."""
     return Record(
         message.topic() or "",

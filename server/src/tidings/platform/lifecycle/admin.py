@@ -14,11 +14,11 @@ from http import HTTPStatus
 
 from tidings.platform.telemetry import logs
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class AdminResponse:
     """A page as it goes out."""
 
     status: int
@@ -26,7 +26,7 @@ class Response:
     body: bytes
 
 
-type Page = Callable[[], Response]
+type AdminPage = Callable[[], AdminResponse]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class AdminOptions:
 class AdminServer:
     """Listens from the moment it is made (`OSError` if it can't); answers from `start` to `stop`."""
 
-    def __init__(self, options: AdminOptions, pages: Mapping[str, Page]) -> None:
+    def __init__(self, options: AdminOptions, pages: Mapping[str, AdminPage]) -> None:
         self._options = options
         self._pages = pages
         self._socket = _listen(options)
@@ -92,7 +92,7 @@ class AdminServer:
             self._open -= 1
             writer.transport.abort()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> Response:
+    async def _answer(self, reader: asyncio.StreamReader) -> AdminResponse:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
@@ -105,7 +105,7 @@ class AdminServer:
             case _:
                 return _plain(HTTPStatus.BAD_REQUEST)
 
-    def _page(self, path: str) -> Response:
+    def _page(self, path: str) -> AdminResponse:
         page = self._pages.get(path)
         if page is None:
             return _plain(HTTPStatus.NOT_FOUND)
@@ -127,11 +127,11 @@ def _listen(options: AdminOptions) -> socket.socket:
     return socket.create_server((options.host, 0), family=family)
 
 
-def _plain(status: HTTPStatus) -> Response:
-    return Response(status, "text/plain", f"{status.value} {status.phrase}\n".encode())
+def _plain(status: HTTPStatus) -> AdminResponse:
+    return AdminResponse(status, "text/plain", f"{status.value} {status.phrase}\n".encode())
 
 
-def _encode(response: Response) -> bytes:
+def _encode(response: AdminResponse) -> bytes:
     status = HTTPStatus(response.status)
     allow = "Allow: GET\r\n" if status is HTTPStatus.METHOD_NOT_ALLOWED else ""
     head = (

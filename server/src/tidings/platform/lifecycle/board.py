@@ -12,12 +12,12 @@ from prometheus_client import Gauge
 
 from tidings.kernel.clock import Clock
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.health import Health, describe
+from tidings.platform.lifecycle.health import Health, describe_error
 from tidings.platform.telemetry import logs
-from tidings.platform.telemetry.masking import scrub
-from tidings.platform.telemetry.metrics import Family, Metrics
+from tidings.platform.telemetry.masking import mask_secrets
+from tidings.platform.telemetry.metrics import MetricFamily, Metrics
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 
 class Phase(StrEnum):
@@ -30,7 +30,7 @@ class Phase(StrEnum):
     STOPPED = "stopped"
 
 
-class State(StrEnum):
+class ComponentState(StrEnum):
     """Of a component."""
 
     WAITING = "waiting"
@@ -46,7 +46,7 @@ class ComponentReport:
     """A component at one moment. `ok` only if it is started and says so."""
 
     name: str
-    state: State
+    state: ComponentState
     ok: bool
     gates_readiness: bool
     reason: str
@@ -54,7 +54,7 @@ class ComponentReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProcessReport:
     """The whole process at one moment."""
 
     phase: Phase
@@ -74,22 +74,22 @@ FIRST_ANSWER_S = 2.0
 class _Entry:
     component: Component
     since: datetime
-    state: State = State.WAITING
+    state: ComponentState = ComponentState.WAITING
     was_ok: bool | None = None
     words: str = ""
 
 
-class Board:
+class ProcessStatus:
     """Written on the loop; `report` may be read by any thread."""
 
     def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
         self._metrics = metrics
         self._is_ready = metrics.gauge("process_ready", "1 when /readyz is green.")
-        self._is_ok = Family[Gauge]()
+        self._is_ok = MetricFamily[Gauge]()
         self._phase = Phase.STARTING
         self._entries: dict[str, _Entry] = {}
-        self.report = Report(self._phase, ())
+        self.report = ProcessReport(self._phase, ())
 
     def declare(self, components: Sequence[Component]) -> None:
         now = self._clock.now()
@@ -104,7 +104,7 @@ class Board:
         self._phase = phase
         self.publish()
 
-    def mark(self, component: Component, state: State, words: str = "") -> None:
+    def mark(self, component: Component, state: ComponentState, words: str = "") -> None:
         entry = self._entries[component.name]
         entry.state, entry.words, entry.since = state, words, self._clock.now()
         self.publish()
@@ -112,15 +112,19 @@ class Board:
     def publish(self) -> None:
         """Ask everybody; tell the log who fell ill and who is well again."""
         reports = tuple(self._look(entry) for entry in self._entries.values())
-        self.report = Report(self._phase, reports)
+        self.report = ProcessReport(self._phase, reports)
         self._is_ready.set(self.report.is_ready)
 
     def _look(self, entry: _Entry) -> ComponentReport:
         health = self._health(entry)
-        if entry.state is State.STARTED and health.ok is not entry.was_ok and not self._is_new(entry, health):
+        if (
+            entry.state is ComponentState.STARTED
+            and health.ok is not entry.was_ok
+            and not self._is_new(entry, health)
+        ):
             self._tell(entry, health)
         part = entry.component
-        reason = scrub(health.reason)
+        reason = mask_secrets(health.reason)
         return ComponentReport(part.name, entry.state, health.ok, part.gates_readiness, reason, health.since)
 
     def _is_new(self, entry: _Entry, health: Health) -> bool:
@@ -129,12 +133,12 @@ class Board:
         return entry.was_ok is None and not health.ok and 0 <= age_s < FIRST_ANSWER_S
 
     def _health(self, entry: _Entry) -> Health:
-        if entry.state is not State.STARTED:
+        if entry.state is not ComponentState.STARTED:
             return Health(ok=False, reason=entry.words or entry.state, since=entry.since)
         try:
             return entry.component.health() or Health(ok=True, reason="", since=entry.since)
         except Exception as error:  # noqa: BLE001 - a report with a hole in it is better than none
-            return Health(ok=False, reason=f"can't say how it is: {describe(error)}", since=entry.since)
+            return Health(ok=False, reason=f"can't say how it is: {describe_error(error)}", since=entry.since)
 
     def _tell(self, entry: _Entry, health: Health) -> None:
         name, was_ok = entry.component.name, entry.was_ok

@@ -7,7 +7,7 @@ from enum import Enum
 _UNWIND_S = 0.5
 
 
-class Finish(Enum):
+class DeadlineOutcome(Enum):
     """How the waiting ended; what the work raised is raised."""
 
     DONE = "done"
@@ -15,9 +15,9 @@ class Finish(Enum):
     CUT = "cut"
 
 
-async def within(
+async def run_with_deadline(
     work: Coroutine[object, object, None], limit_s: float, *cuts: asyncio.Future[None]
-) -> Finish:
+) -> DeadlineOutcome:
     """Run `work` for at most `limit_s`, or until one of `cuts` is set.
 
     Then it is cancelled, given a moment to unwind, and left behind.
@@ -26,9 +26,9 @@ async def within(
     await asyncio.wait({task, *cuts}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
-        return Finish.DONE
+        return DeadlineOutcome.DONE
     task.cancel()
     await asyncio.wait({task}, timeout=_UNWIND_S)
     if task.done() and not task.cancelled():
         task.exception()
-    return Finish.CUT if any(cut.done() for cut in cuts) else Finish.LATE
+    return DeadlineOutcome.CUT if any(cut.done() for cut in cuts) else DeadlineOutcome.LATE

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.kernel.clock import Clock
-from tidings.platform.telemetry.masking import Bounds, clean_text
+from tidings.platform.telemetry.masking import SizeLimits, mask_text
 
-_ERROR_BOUNDS = Bounds(value_chars=300)
+_ERROR_BOUNDS = SizeLimits(value_chars=300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +18,13 @@ class Health:
     since: datetime
 
 
-class Pulse:
+class HealthTracker:
     """Follows something that answers or does not. `complaint` is what to say when it does not."""
 
     def __init__(self, clock: Clock, complaint: str, *, patience: int = 1) -> None:
         self._clock = clock
         self._complaint = complaint
-        self._patience = patience
+        self._failure_threshold = patience
         self._misses = patience
         self._last_error = ""
         self._quiet_from = clock.monotonic()
@@ -32,7 +32,7 @@ class Pulse:
 
     @property
     def ok(self) -> bool:
-        return self._misses < self._patience
+        return self._misses < self._failure_threshold
 
     def answered(self) -> None:
         if not self.ok:
@@ -49,15 +49,15 @@ class Pulse:
             self._since = self._clock.now()
 
     def health(self) -> Health:
-        return Health(self.ok, "" if self.ok else self._words(), self._since)
+        return Health(self.ok, "" if self.ok else self._text(), self._since)
 
-    def _words(self) -> str:
+    def _text(self) -> str:
         quiet_s = self._clock.monotonic() - self._quiet_from
         last = f"; last error: {self._last_error}" if self._last_error else ""
         return f"{self._complaint} for {quiet_s:.0f} s{last}"
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error in one bounded line without secrets."""
     text = " ".join(str(error).split())
-    return clean_text(f"{type(error).__name__}: {text}" if text else type(error).__name__, _ERROR_BOUNDS)
+    return mask_text(f"{type(error).__name__}: {text}" if text else type(error).__name__, _ERROR_BOUNDS)

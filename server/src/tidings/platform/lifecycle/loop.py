@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tidings.platform.telemetry import logs
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 type LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 

@@ -4,36 +4,38 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from tidings.platform.lifecycle.admin import Page, Response
-from tidings.platform.lifecycle.board import Board, ComponentReport, Report
+from tidings.platform.lifecycle.admin import AdminPage, AdminResponse
+from tidings.platform.lifecycle.board import ComponentReport, ProcessReport, ProcessStatus
 from tidings.platform.lifecycle.heartbeat import Heartbeat
 from tidings.platform.telemetry import metrics
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 
 _OK, _UNAVAILABLE = 200, 503
 
 
-def pages(
-    identity: Identity,
-    board: Board,
+def health_endpoints(
+    identity: ProcessIdentity,
+    status: ProcessStatus,
     heartbeat: Heartbeat,
     max_lag_s: float,
     render_metrics: Callable[[], bytes],
-) -> Mapping[str, Page]:
+) -> Mapping[str, AdminPage]:
     return {
         "/livez": lambda: livez(heartbeat.age_s(), max_lag_s),
-        "/readyz": lambda: readyz(identity, board.report, heartbeat.age_s(), max_lag_s),
-        "/metrics": lambda: Response(_OK, metrics.CONTENT_TYPE, render_metrics()),
+        "/readyz": lambda: readyz(identity, status.report, heartbeat.age_s(), max_lag_s),
+        "/metrics": lambda: AdminResponse(_OK, metrics.CONTENT_TYPE, render_metrics()),
     }
 
 
-def livez(beat_age_s: float, max_lag_s: float) -> Response:
+def livez(beat_age_s: float, max_lag_s: float) -> AdminResponse:
     """Of the loop alone: an engine that is away is no reason to restart this process."""
     reason = _blocked(beat_age_s, max_lag_s)
     return _json(not reason, {"alive": not reason, "reason": reason})
 
 
-def readyz(identity: Identity, report: Report, beat_age_s: float, max_lag_s: float) -> Response:
+def readyz(
+    identity: ProcessIdentity, report: ProcessReport, beat_age_s: float, max_lag_s: float
+) -> AdminResponse:
     """A report older than the bound says nothing any more, so a blocked loop is not ready either."""
     blocked = _blocked(beat_age_s, max_lag_s)
     is_ready = report.is_ready and not blocked
@@ -48,7 +50,7 @@ def readyz(identity: Identity, report: Report, beat_age_s: float, max_lag_s: flo
     return _json(is_ready, body)
 
 
-def _problems(report: Report) -> list[str]:
+def _problems(report: ProcessReport) -> list[str]:
     return [f"{part.name}: {part.reason}" for part in report.components if not part.ok]
 
 
@@ -66,5 +68,5 @@ def _blocked(beat_age_s: float, max_lag_s: float) -> str:
     return f"the loop has not turned for {beat_age_s:.1f} s" if beat_age_s > max_lag_s else ""
 
 
-def _json(is_ok: bool, body: Mapping[str, object]) -> Response:  # noqa: FBT001 - one caller per answer, in this file
-    return Response(_OK if is_ok else _UNAVAILABLE, "application/json", msgspec.json.encode(body))
+def _json(is_ok: bool, body: Mapping[str, object]) -> AdminResponse:  # noqa: FBT001 - one caller per answer, in this file
+    return AdminResponse(_OK if is_ok else _UNAVAILABLE, "application/json", msgspec.json.encode(body))

@@ -8,22 +8,22 @@ from collections.abc import Collection
 from pathlib import Path
 
 EVERY = "*"
-_LOOK_S = 0.01
+_POLL_S = 0.01
 
 
-class FilePauses:
+class FileFailpoints:
     """`steps`: at which it may be held; `*` is every one."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         self._folder = folder
         self._steps = frozenset(steps)
 
-    async def at(self, step: str, /) -> None:
-        if step not in self._steps and EVERY not in self._steps:
+    async def hit(self, name: str, /) -> None:
+        if name not in self._steps and EVERY not in self._steps:
             return
-        hold = self._folder / f"{step}.hold"
+        hold = self._folder / f"{name}.hold"
         if not hold.exists():
             return
-        (self._folder / f"{step}.reached").touch()
+        (self._folder / f"{name}.reached").touch()
         while hold.exists():  # noqa: ASYNC110 - whoever lets it on is another process
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_POLL_S)

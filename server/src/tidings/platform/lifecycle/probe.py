@@ -7,8 +7,8 @@ from typing import override
 
 from tidings.kernel.clock import Clock
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.health import Health, Pulse, describe
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.health import Health, HealthTracker, describe_error
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 
 type Ping = Callable[[], Awaitable[object]]
 
@@ -19,7 +19,7 @@ class ProbeOptions:
 
     every_s: float = 2.0
     timeout_s: float = 2.0
-    patience: int = 2
+    failure_threshold: int = 2
 
 
 class Probe(Component):
@@ -31,7 +31,7 @@ class Probe(Component):
         ping: Ping,
         *,
         complaint: str,
-        tasks: Tasks,
+        tasks: TaskSupervisor,
         clock: Clock,
         options: ProbeOptions,
         gates_readiness: bool = True,
@@ -41,7 +41,7 @@ class Probe(Component):
         self._ping = ping
         self._tasks = tasks
         self._options = options
-        self._pulse = Pulse(clock, complaint, patience=options.patience)
+        self._health = HealthTracker(clock, complaint, patience=options.failure_threshold)
         self._watching: asyncio.Task[None] | None = None
 
     @override
@@ -57,7 +57,7 @@ class Probe(Component):
 
     @override
     def health(self) -> Health:
-        return self._pulse.health()
+        return self._health.health()
 
     async def _watch(self) -> None:
         while True:
@@ -71,8 +71,8 @@ class Probe(Component):
                 await self._ping()
         except TimeoutError as error:
             late = f"nothing came back within {self._options.timeout_s:g} s"
-            self._pulse.failed(late if limit.expired() else describe(error))
+            self._health.failed(late if limit.expired() else describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever a ping raises is what the probe is there to tell
-            self._pulse.failed(describe(error))
+            self._health.failed(describe_error(error))
         else:
-            self._pulse.answered()
+            self._health.answered()

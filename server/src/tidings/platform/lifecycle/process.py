@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidings.platform.lifecycle import memory
-from tidings.platform.lifecycle.board import Board, Phase, State
+from tidings.platform.lifecycle.board import ComponentState, Phase, ProcessStatus
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.deadline import Finish, within
+from tidings.platform.lifecycle.deadline import DeadlineOutcome, run_with_deadline
 from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import describe
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.health import describe_error
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 from tidings.platform.telemetry import logs
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 _TASKS_S = 0.5
 
@@ -34,29 +34,29 @@ class StopOptions:
 class Process:
     """Made inside the running loop. `run` returns how it ended; leaving the interpreter is `run.py`'s."""
 
-    def __init__(self, options: StopOptions, board: Board) -> None:
+    def __init__(self, options: StopOptions, status: ProcessStatus) -> None:
         loop = asyncio.get_running_loop()
         self._options = options
-        self._board = board
+        self._status = status
         self._code = ExitCode.CLEAN
         self._reason = ""
         self._started: list[Component] = []
         self._ending: asyncio.Future[None] = loop.create_future()
         self._no_drain: asyncio.Future[None] = loop.create_future()
         self._hurry: asyncio.Future[None] = loop.create_future()
-        self.tasks = Tasks(self._task_crashed)
+        self.tasks = TaskSupervisor(self._task_crashed)
 
     async def run(self, components: Sequence[Component]) -> ExitCode:
-        self._board.declare(components)
+        self._status.declare(components)
         await self._start_all(components)
         if not self._ending.done():
-            memory.settle()
-            self._board.enter(Phase.RUNNING)
+            memory.freeze_gc()
+            self._status.enter(Phase.RUNNING)
             log.info("process started", components=[part.name for part in components])
         await asyncio.wait({self._ending})
         await self._drain()
         await self._stop_all()
-        self._board.enter(Phase.STOPPED)
+        self._status.enter(Phase.STOPPED)
         # The reason stands above what stopped since: whoever reads the end of the log must find it there too.
         why = {"reason": self._reason} if self._reason else {}
         log.info("process stopped", exit_code=self._code.value, outcome=self._code.name.lower(), **why)
@@ -73,8 +73,8 @@ class Process:
             _set(self._ending)
 
     def crash(self, name: str, error: BaseException) -> None:
-        log.critical("crashed", component=name, reason=describe(error), exc_info=error)
-        self._end_with(ExitCode.CRASHED, f"{name}: {describe(error)}")
+        log.critical("crashed", component=name, reason=describe_error(error), exc_info=error)
+        self._end_with(ExitCode.CRASHED, f"{name}: {describe_error(error)}")
 
     def _task_crashed(self, name: str, error: BaseException) -> None:
         self.crash(f"task {name}", error)
@@ -90,38 +90,38 @@ class Process:
         for component in components:
             if self._ending.done():
                 return
-            self._board.mark(component, State.STARTING)
+            self._status.mark(component, ComponentState.STARTING)
             began = time.monotonic()
             if await self._start(component):
                 self._started.append(component)
-                self._board.mark(component, State.STARTED)
+                self._status.mark(component, ComponentState.STARTED)
                 log.info("component started", component=component.name, took_s=_since(began))
 
     async def _start(self, component: Component) -> bool:
         try:
-            finish = await within(component.start(), component.start_s, self._ending)
+            finish = await run_with_deadline(component.start(), component.start_s, self._ending)
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends the process, and is told
-            self._not_started(component, describe(error), error)
+            self._not_started(component, describe_error(error), error)
             return False
-        if finish is Finish.LATE:
+        if finish is DeadlineOutcome.LATE:
             self._not_started(component, f"not started within {component.start_s:g} s", None)
-        elif finish is Finish.CUT:
-            self._board.mark(component, State.STOPPED)
-        return finish is Finish.DONE
+        elif finish is DeadlineOutcome.CUT:
+            self._status.mark(component, ComponentState.STOPPED)
+        return finish is DeadlineOutcome.DONE
 
     def _not_started(self, component: Component, reason: str, error: Exception | None) -> None:
-        self._board.mark(component, State.FAILED, reason)
+        self._status.mark(component, ComponentState.FAILED, reason)
         log.critical("component did not start", component=component.name, reason=reason, exc_info=error)
         self._end_with(ExitCode.START_FAILED, f"{component.name}: {reason}")
 
     async def _drain(self) -> None:
-        if self._no_drain.done() or self._board.report.phase is not Phase.RUNNING:
+        if self._no_drain.done() or self._status.report.phase is not Phase.RUNNING:
             return
-        self._board.enter(Phase.DRAINING)
+        self._status.enter(Phase.DRAINING)
         await asyncio.wait({self._no_drain}, timeout=self._options.drain_s)
 
     async def _stop_all(self) -> None:
-        self._board.enter(Phase.STOPPING)
+        self._status.enter(Phase.STOPPING)
         ends_at = time.monotonic() + self._options.stop_s
         for component in reversed(self._started):
             left_s = min(component.stop_s, ends_at - time.monotonic())
@@ -132,30 +132,30 @@ class Process:
         await self._stop_tasks(ends_at)
 
     async def _stop(self, component: Component, limit_s: float) -> None:
-        self._board.mark(component, State.STOPPING)
+        self._status.mark(component, ComponentState.STOPPING)
         began = time.monotonic()
         try:
-            finish = await within(component.stop(), limit_s, self._hurry)
+            finish = await run_with_deadline(component.stop(), limit_s, self._hurry)
         except Exception as error:  # noqa: BLE001 - the others are stopped all the same
-            self._not_stopped(component, describe(error), error, ExitCode.CRASHED)
+            self._not_stopped(component, describe_error(error), error, ExitCode.CRASHED)
             return
-        if finish is Finish.DONE:
-            self._board.mark(component, State.STOPPED)
+        if finish is DeadlineOutcome.DONE:
+            self._status.mark(component, ComponentState.STOPPED)
             log.info("component stopped", component=component.name, took_s=_since(began))
         else:
-            reason = f"not stopped within {limit_s:.3g} s" if finish is Finish.LATE else "cut short"
+            reason = f"not stopped within {limit_s:.3g} s" if finish is DeadlineOutcome.LATE else "cut short"
             self._not_stopped(component, reason, None, ExitCode.LATE)
 
     async def _stop_tasks(self, ends_at: float) -> None:
         left_s = max(ends_at - time.monotonic(), _TASKS_S)
-        if await within(self.tasks.close(), left_s, self._hurry) is not Finish.DONE:
+        if await run_with_deadline(self.tasks.close(), left_s, self._hurry) is not DeadlineOutcome.DONE:
             log.error("background tasks did not stop")
             self._end_with(ExitCode.LATE, "background tasks did not stop")
 
     def _not_stopped(
         self, component: Component, reason: str, error: Exception | None, code: ExitCode
     ) -> None:
-        self._board.mark(component, State.FAILED, reason)
+        self._status.mark(component, ComponentState.FAILED, reason)
         log.error("component did not stop", component=component.name, reason=reason, exc_info=error)
         self._end_with(code, f"{component.name}: {reason}")
 

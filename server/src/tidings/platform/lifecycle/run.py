@@ -13,26 +13,26 @@ from typing import NoReturn
 
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.pauses import NO_PAUSES, Pauses
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
 from tidings.platform.lifecycle.admin import AdminOptions, AdminServer
-from tidings.platform.lifecycle.board import Board
+from tidings.platform.lifecycle.board import ProcessStatus
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import describe
+from tidings.platform.lifecycle.health import describe_error
 from tidings.platform.lifecycle.heartbeat import Heartbeat
 from tidings.platform.lifecycle.loop import loop_factory
-from tidings.platform.lifecycle.pages import pages
+from tidings.platform.lifecycle.pages import health_endpoints
 from tidings.platform.lifecycle.process import Process, StopOptions
 from tidings.platform.lifecycle.span_export import SpanExport
-from tidings.platform.lifecycle.tasks import Tasks
-from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions
+from tidings.platform.lifecycle.tasks import TaskSupervisor
+from tidings.platform.lifecycle.watchdog import CpuTimeKillSwitch, Watchdog, WatchdogOptions
 from tidings.platform.telemetry import logs, tracing
-from tidings.platform.telemetry.identity import Identity
-from tidings.platform.telemetry.logs import LogOptions, Sink
+from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.logs import LogOptions, LogSink
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,63 +46,69 @@ class ProcessOptions:
     watchdog: WatchdogOptions = field(default_factory=WatchdogOptions)
     beat_s: float = 0.25
     clock: Clock = field(default_factory=SystemClock)
-    pauses: Pauses = NO_PAUSES
+    failpoints: Failpoints = NO_PAUSES
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ProcessContext:
     """What a process offers to the components that live in it."""
 
-    identity: Identity
+    identity: ProcessIdentity
     clock: Clock
     metrics: Metrics
     tracing: Tracing
-    tasks: Tasks
-    pauses: Pauses = NO_PAUSES
+    tasks: TaskSupervisor
+    failpoints: Failpoints = NO_PAUSES
 
 
-type Compose = Callable[[Host], Sequence[Component]]
+type ComposeProcess = Callable[[ProcessContext], Sequence[Component]]
 
 
-def run(kind: str, options: ProcessOptions, compose: Compose) -> NoReturn:
+def run_process(kind: str, options: ProcessOptions, compose: ComposeProcess) -> NoReturn:
     """Live, then leave with an `ExitCode`.
 
     Leaves without waiting for threads: one that hangs in a library must not hold a process that has stopped.
     """
-    identity = Identity.new(kind)
-    sink = logs.configure(identity, options.logs)
+    identity = ProcessIdentity.new(kind)
+    sink = logs.configure_logs(identity, options.logs)
     try:
         code = _run(identity, options, sink, compose)
     except BaseException as error:
-        log.critical("crashed", reason=describe(error), exc_info=error)
+        log.critical("crashed", reason=describe_error(error), exc_info=error)
         code = ExitCode.CRASHED
     os._exit(code)
 
 
-def _run(identity: Identity, options: ProcessOptions, sink: Sink, compose: Compose) -> ExitCode:
+def _run(
+    identity: ProcessIdentity, options: ProcessOptions, sink: LogSink, compose: ComposeProcess
+) -> ExitCode:
     metrics = Metrics()
-    metrics.tally("log_lines_lost_total", "Log lines that stdout did not take.", lambda: sink.lost)
-    spans = tracing.configure(identity, options.tracing)
+    metrics.counter_callback("log_lines_lost_total", "Log lines that stdout did not take.", lambda: sink.lost)
+    spans = tracing.configure_tracing(identity, options.tracing)
     # Never closed: that would wait for a thread or a task that did not stop in time.
     return asyncio.Runner(loop_factory=loop_factory()).run(_live(identity, options, metrics, spans, compose))
 
 
 async def _live(
-    identity: Identity, options: ProcessOptions, metrics: Metrics, spans: Tracing, compose: Compose
+    identity: ProcessIdentity,
+    options: ProcessOptions,
+    metrics: Metrics,
+    spans: Tracing,
+    compose: ComposeProcess,
 ) -> ExitCode:
     clock = options.clock
-    board = Board(clock, metrics)
+    board = ProcessStatus(clock, metrics)
     process = Process(options.stop, board)
     lag = metrics.latency("loop_lag_seconds", "How late the event loop turned.")
     heartbeat = Heartbeat(clock, options.beat_s, lag, board.publish)
-    shown = pages(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
-    host = Host(identity, clock, metrics, spans, process.tasks, options.pauses)
+    shown = health_endpoints(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
+    host = ProcessContext(identity, clock, metrics, spans, process.tasks, options.failpoints)
     try:
         admin = AdminServer(options.admin, shown)
     except OSError as error:
         return _refused("the admin port can't be had", error)
     _announce(options.admin, admin.port)
-    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog, LastResort()), admin):
+    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog, CpuTimeKillSwitch()), admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
         except Exception as error:  # noqa: BLE001 - whatever it is, there is no process
@@ -116,7 +122,7 @@ def _announce(options: AdminOptions, port: int) -> None:
 
 
 def _refused(event: str, error: Exception) -> ExitCode:
-    log.critical(event, reason=describe(error), exc_info=error)
+    log.critical(event, reason=describe_error(error), exc_info=error)
     is_settings = isinstance(error, TidingsError) and error.code is Code.SETTINGS_INVALID
     return ExitCode.SETTINGS_INVALID if is_settings else ExitCode.START_FAILED
 

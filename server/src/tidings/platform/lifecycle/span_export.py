@@ -5,12 +5,12 @@ from typing import override
 
 from tidings.kernel.clock import Clock
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.health import Health, Pulse
+from tidings.platform.lifecycle.health import Health, HealthTracker
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import Tracing
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 
 class SpanExport(Component):
@@ -21,12 +21,16 @@ class SpanExport(Component):
 
     def __init__(self, tracing: Tracing, metrics: Metrics, clock: Clock) -> None:
         self._tracing = tracing
-        self._pulse = Pulse(clock, "the collector took no spans")
+        self._pulse = HealthTracker(clock, "the collector took no spans")
         self._seen = (0, 0)
         self.stop_s = tracing.flush_s + 1.0
         counts = tracing.counts
-        metrics.tally("spans_exported_total", "Spans that the collector took.", lambda: counts.taken)
-        metrics.tally("spans_lost_total", "Spans that the collector did not take.", lambda: counts.failed)
+        metrics.counter_callback(
+            "spans_exported_total", "Spans that the collector took.", lambda: counts.taken
+        )
+        metrics.counter_callback(
+            "spans_lost_total", "Spans that the collector did not take.", lambda: counts.failed
+        )
 
     @override
     async def start(self) -> None:

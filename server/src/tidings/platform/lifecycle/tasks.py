@@ -10,7 +10,7 @@ class TaskEndedError(Exception):
     """A task that was to run as long as the process has returned, or was cancelled by somebody else."""
 
 
-class Tasks:
+class TaskSupervisor:
     """Keeps a reference to each task, so that none is collected while it runs."""
 
     def __init__(self, on_crash: OnCrash) -> None:

@@ -18,13 +18,13 @@ from typing import Protocol
 from tidings.platform.lifecycle.exit_codes import ExitCode
 from tidings.platform.telemetry import logs
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
-_SAY_S = 0.5
+_LOG_EVERY_S = 0.5
 _FRAMES = 12
 
 
-class Beating(Protocol):
+class HasBeatCount(Protocol):
     """What is watched: goes up as long as the loop turns."""
 
     @property
@@ -39,7 +39,7 @@ class WatchdogOptions:
     exit_s: float = 30.0
 
 
-class LastResort:
+class CpuTimeKillSwitch:
     """Ends the process if nobody winds it up for a while of CPU time: time in which it is suspended is free.
 
     The stacks go to stderr, written by a signal handler that needs no interpreter.
@@ -48,7 +48,7 @@ class LastResort:
     def start(self) -> None:
         faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
 
-    def wind_up(self, cpu_s: float) -> None:
+    def rearm(self, cpu_s: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, cpu_s)
 
     def stop(self) -> None:
@@ -61,9 +61,9 @@ class Watchdog:
 
     def __init__(
         self,
-        beating: Beating,
+        beating: HasBeatCount,
         options: WatchdogOptions,
-        last_resort: LastResort,
+        last_resort: CpuTimeKillSwitch,
         leave: Callable[[int], object] = os._exit,
     ) -> None:
         self._beating = beating
@@ -77,19 +77,19 @@ class Watchdog:
 
     def start(self) -> None:
         self._last_resort.start()
-        self._last_resort.wind_up(self._options.exit_s)
+        self._last_resort.rearm(self._options.exit_s)
         self._thread.start()
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(self._tick_s * 2 + _SAY_S)
+        self._thread.join(self._tick_s * 2 + _LOG_EVERY_S)
         self._last_resort.stop()
 
     def _watch(self) -> None:
         seen, quiet_s, has_warned = self._beating.count, 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
-            self._last_resort.wind_up(self._options.exit_s)
+            self._last_resort.rearm(self._options.exit_s)
             now = time.monotonic()
             # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
             quiet_s += min(now - last, self._tick_s * 2)
@@ -108,17 +108,17 @@ class Watchdog:
 
     def _say(self, event: str, quiet_s: float) -> None:
         """In a thread of its own: what blocks the loop can be stdout, and then this would block too."""
-        stack = stack_of(self._watched)
+        stack = format_stack(self._watched)
 
         def write() -> None:
             log.critical(event, blocked_s=round(quiet_s, 1), stuck_at=stack)
 
         writing = threading.Thread(target=write, name="watchdog-log", daemon=True)
         writing.start()
-        writing.join(_SAY_S)
+        writing.join(_LOG_EVERY_S)
 
 
-def stack_of(thread_id: int) -> list[str]:
+def format_stack(thread_id: int) -> list[str]:
     """Where a thread is right now, innermost call last; without values, so without secrets."""
     frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - documented, in spite of its name
     if frame is None:

@@ -8,32 +8,32 @@ import random
 from collections.abc import Sequence
 
 from tidings.platform.redis.errors import (
-    GATE_WORDS,
-    AskedError,
+    REJECTION_CODES,
+    AskRedirectError,
     ClusterDownError,
-    MovedError,
+    MovedRedirectError,
     NoScriptError,
+    OutcomeUnknownError,
     RedisError,
-    RefusedError,
     ScriptFailedError,
+    ServerError,
     TryAgainError,
-    UnansweredError,
     UnreachableError,
 )
-from tidings.platform.redis.keys import Key, one_slot
-from tidings.platform.redis.link import Link
-from tidings.platform.redis.nodes import Nodes
-from tidings.platform.redis.resp import Arg, Reply, pack
+from tidings.platform.redis.keys import Key, common_slot
+from tidings.platform.redis.link import RedisConnection
+from tidings.platform.redis.nodes import Topology
+from tidings.platform.redis.resp import Arg, Reply, pack_command
 from tidings.platform.redis.script import Script
 
-_ASKING = pack("ASKING")
+_ASKING = pack_command("ASKING")
 _DOUBTFUL = ("READONLY", "CLUSTERDOWN")
 _TRIES = 8
-_TRY_AGAIN_S = 0.01
+_RETRY_S = 0.01
 
 
-class Calls:
-    def __init__(self, nodes: Nodes) -> None:
+class CommandRouter:
+    def __init__(self, nodes: Topology) -> None:
         self._nodes = nodes
         self._loop = asyncio.get_running_loop()
 
@@ -43,66 +43,66 @@ class Calls:
         try:
             return await self._nodes.link(slot).submit(frame, deadline)
         except RedisError as error:
-            return await self._mend(error, frame, slot, deadline, is_read=is_read)
+            return await self._recover(error, frame, slot, deadline, is_read=is_read)
 
     async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Arg], deadline: float) -> Reply:
         """By its hash; a server that does not hold it gets the source, which it then keeps."""
-        slot = one_slot(keys)
-        by_hash = pack(script.by_hash, script.sha, len(keys), *keys, *args)
+        slot = common_slot(keys)
+        by_hash = pack_command(script.by_hash, script.sha, len(keys), *keys, *args)
         try:
             return await self.call(by_hash, slot, deadline, is_read=script.is_read)
         except NoScriptError:
-            by_source = pack(script.by_source, script.source, len(keys), *keys, *args)
-        except RefusedError as error:
-            raise script_error(script, error) from error
+            by_source = pack_command(script.by_source, script.source, len(keys), *keys, *args)
+        except ServerError as error:
+            raise script_error_from(script, error) from error
         try:
             return await self.call(by_source, slot, deadline, is_read=script.is_read)
-        except RefusedError as error:
-            raise script_error(script, error) from error
+        except ServerError as error:
+            raise script_error_from(script, error) from error
 
-    async def _mend(
+    async def _recover(
         self, error: RedisError, frame: bytes, slot: int, deadline: float, *, is_read: bool
     ) -> Reply:
         for attempt in range(_TRIES):
-            if not self._can_be_mended(error, is_read=is_read):
+            if not self._is_recoverable(error, is_read=is_read):
                 raise error
             try:
-                return await self._again(error, frame, slot, deadline, attempt)
+                return await self._retry(error, frame, slot, deadline, attempt)
             except RedisError as next_error:
                 error = next_error
-        if isinstance(error, UnansweredError):
+        if isinstance(error, OutcomeUnknownError):
             raise error
         raise ClusterDownError(f"CLUSTERDOWN sent around {_TRIES} times: {error}")
 
-    def _can_be_mended(self, error: RedisError, *, is_read: bool) -> bool:
-        if isinstance(error, UnansweredError):
+    def _is_recoverable(self, error: RedisError, *, is_read: bool) -> bool:
+        if isinstance(error, OutcomeUnknownError):
             return is_read and not error.is_late
         if isinstance(error, UnreachableError):
-            self._nodes.unreached()
-        elif isinstance(error, RefusedError) and error.word in _DOUBTFUL:
-            self._nodes.doubt()
-        return isinstance(error, MovedError | TryAgainError)
+            self._nodes.report_unreachable()
+        elif isinstance(error, ServerError) and error.code in _DOUBTFUL:
+            self._nodes.mark_stale()
+        return isinstance(error, MovedRedirectError | TryAgainError)
 
-    async def _again(
+    async def _retry(
         self, error: RedisError, frame: bytes, slot: int, deadline: float, attempt: int
     ) -> Reply:
-        if isinstance(error, AskedError):
+        if isinstance(error, AskRedirectError):
             return await _ask(self._nodes.at(error.address), frame, deadline)
-        if isinstance(error, MovedError):
+        if isinstance(error, MovedRedirectError):
             self._nodes.moved(error.slot, error.address)
         if isinstance(error, TryAgainError):
-            await asyncio.sleep(_TRY_AGAIN_S * 2**attempt * random.random())  # noqa: S311 - no secret
+            await asyncio.sleep(_RETRY_S * 2**attempt * random.random())  # noqa: S311 - no secret
         return await self._nodes.link(slot).submit(frame, deadline)
 
     async def _wait_for_nodes(self, deadline: float) -> None:
         try:
             async with asyncio.timeout_at(deadline):
-                await self._nodes.settled()
+                await self._nodes.ready()
         except TimeoutError:
             raise UnreachableError("no node of the cluster has answered yet") from None
 
 
-async def _ask(link: Link, frame: bytes, deadline: float) -> Reply:
+async def _ask(link: RedisConnection, frame: bytes, deadline: float) -> Reply:
     # both are taken in one breath, so nothing gets between them on the wire; if ASKING fails, so does the other
     link.submit(_ASKING, deadline).add_done_callback(_look_at)
     return await link.submit(frame, deadline)
@@ -114,8 +114,8 @@ def _look_at(future: asyncio.Future[Reply]) -> None:
         future.exception()
 
 
-def script_error(script: Script, error: RefusedError) -> RedisError:
+def script_error_from(script: Script, error: ServerError) -> RedisError:
     """Turned away at the gate, or failed inside?"""
-    if error.word in GATE_WORDS and "user_script" not in str(error):
+    if error.code in REJECTION_CODES and "user_script" not in str(error):
         return error
     return ScriptFailedError(script.name, str(error))

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from tidings.platform.redis.calls import Calls
-from tidings.platform.redis.cluster import Cluster
-from tidings.platform.redis.events import Sink
-from tidings.platform.redis.keys import Key, Keys, one_slot, slot
-from tidings.platform.redis.nodes import Nodes, OneNode
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import Arg, Reply, pack
+from tidings.platform.redis.calls import CommandRouter
+from tidings.platform.redis.cluster import ClusterTopology
+from tidings.platform.redis.events import ChannelHandler
+from tidings.platform.redis.keys import Key, KeyBuilder, common_slot, slot
+from tidings.platform.redis.nodes import SingleNode, Topology
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import Arg, Reply, pack_command
 from tidings.platform.redis.script import Script
-from tidings.platform.redis.subscription import Subscription
-from tidings.platform.redis.subscriptions import Subscriptions
+from tidings.platform.redis.subscription import ChannelSubscription
+from tidings.platform.redis.subscriptions import SubscriptionRegistry
 
 # Commands that would block the connection, or change what it means to everybody else on it.
 _NOT_SHARED = frozenset(
@@ -43,31 +43,31 @@ _NOT_SHARED = frozenset(
 )
 
 
-class Health(Struct, frozen=True):
+class RedisHealth(Struct, frozen=True):
     is_well: bool
-    words: str
+    text: str
 
 
-class Redis:
+class RedisClient:
     """Made in a running loop, used in that loop, closed in it."""
 
-    def __init__(self, options: Options) -> None:
-        self.keys = Keys(options.key_prefix)
+    def __init__(self, options: RedisOptions) -> None:
+        self.keys = KeyBuilder(options.key_prefix)
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._is_cluster = options.is_cluster
-        self._subscriptions = Subscriptions(options)
+        self._subscriptions = SubscriptionRegistry(options)
         self._nodes = _nodes(options, self._subscriptions)
         self._subscriptions.nodes = self._nodes
-        self._calls = Calls(self._nodes)
+        self._calls = CommandRouter(self._nodes)
 
     @classmethod
-    async def connect(cls, options: Options, *, wait: bool = True) -> "Redis":
+    async def connect(cls, options: RedisOptions, *, wait: bool = True) -> "RedisClient":
         """With `wait` the first connection stands, or its failure is raised; without, it may come later."""
         redis = cls(options)
         if wait:
             try:
-                await redis._nodes.settled()
+                await redis._nodes.ready()
             except BaseException:
                 await redis.close()
                 raise
@@ -81,7 +81,7 @@ class Redis:
         )
 
     async def write(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
-        """A command that changes something: sent once, and `UnansweredError` if nobody knows what became of it."""
+        """A command that changes something: sent once, and `OutcomeUnknownError` if nobody knows what became of it."""
         place = self._slot(key)
         return await self._calls.call(
             _frame(command, key, *args), place, self._deadline(timeout_s), is_read=False
@@ -91,14 +91,14 @@ class Redis:
         self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
     ) -> Reply:
         """As `read`, with several keys of one slot, as in MGET."""
-        frame, place = _frame(command, *keys, *args), one_slot(keys)
+        frame, place = _frame(command, *keys, *args), common_slot(keys)
         return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=True)
 
     async def write_many(
         self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
     ) -> Reply:
         """As `write`, with several keys of one slot, as in DEL."""
-        frame, place = _frame(command, *keys, *args), one_slot(keys)
+        frame, place = _frame(command, *keys, *args), common_slot(keys)
         return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
 
     async def run(
@@ -111,11 +111,11 @@ class Redis:
 
     async def publish(self, channel: Key, payload: bytes, *, timeout_s: float | None = None) -> int:
         """How many subscribers it was sent to; 0 means that nobody listens."""
-        frame, place = pack("SPUBLISH", channel, payload), self._slot(channel)
+        frame, place = pack_command("SPUBLISH", channel, payload), self._slot(channel)
         count = await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
         return count if isinstance(count, int) else 0
 
-    async def subscribe(self, channel: Key, sink: Sink) -> Subscription:
+    async def subscribe(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
         """Subscribe, and return after the server has confirmed it.
 
         Raise `UnreachableError` at once where the channel's node is known not to answer, else after `confirm_s`. A
@@ -126,18 +126,18 @@ class Redis:
         await subscription.confirmed()
         return subscription
 
-    def subscribe_soon(self, channel: Key, sink: Sink) -> Subscription:
-        """As `subscribe`, without waiting: the sink is told `Standing` whenever the server can be reached."""
+    def subscribe_soon(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
+        """As `subscribe`, without waiting: the sink is told `Subscribed` whenever the server can be reached."""
         return self._subscriptions.add(channel, sink)
 
-    def health(self) -> Health:
+    def health(self) -> RedisHealth:
         """In words, for a health page and for whoever is woken by it."""
         links = [*self._nodes.links(), *(listener.link for listener in self._subscriptions.listeners())]
         troubles = {f"{link.address}: {trouble}": None for link in links if (trouble := link.health())}
-        missing = [each for each in self._subscriptions.fallen() if troubles or each.is_overdue]
+        missing = [each for each in self._subscriptions.lost() if troubles or each.is_overdue]
         fallen = [f"{each.channel} is not subscribed: {each.trouble}" for each in missing]
         words = [*troubles, *fallen]
-        return Health(is_well=not words, words="; ".join(words) or "answers")
+        return RedisHealth(is_well=not words, text="; ".join(words) or "answers")
 
     async def close(self) -> None:
         await self._subscriptions.close()
@@ -153,10 +153,10 @@ class Redis:
 def _frame(command: str, *args: Arg) -> bytes:
     if command in _NOT_SHARED:
         raise ValueError(f"{command} would hold up or change the connection that all commands share")
-    return pack(command, *args)
+    return pack_command(command, *args)
 
 
-def _nodes(options: Options, subscriptions: Subscriptions) -> Nodes:
+def _nodes(options: RedisOptions, subscriptions: SubscriptionRegistry) -> Topology:
     if options.is_cluster:
-        return Cluster(options, subscriptions.relocate)
-    return OneNode(options, subscriptions.reopen)
+        return ClusterTopology(options, subscriptions.relocate)
+    return SingleNode(options, subscriptions.reopen)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 from tidings.platform.redis.errors import Address, ClusterDownError, RedisError, UnreachableError
 from tidings.platform.redis.keys import SLOTS
-from tidings.platform.redis.link import Link
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import Push, Reply, pack
+from tidings.platform.redis.link import RedisConnection
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import Push, Reply, pack_command
 
-_SLOTS_COMMAND = pack("CLUSTER", "SLOTS")
+_SLOTS_COMMAND = pack_command("CLUSTER", "SLOTS")
 _SHORTEST_SPACING_S = 0.05
 _LONGEST_SPACING_S = 1.0
 
@@ -22,53 +22,53 @@ type Shard = tuple[int, int, Address]
 """First slot, last slot, primary."""
 
 
-class Cluster:
-    def __init__(self, options: Options, on_change: Callable[[], None]) -> None:
+class ClusterTopology:
+    def __init__(self, options: RedisOptions, on_change: Callable[[], None]) -> None:
         self.is_known = False
         self._options = options
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._owners: list[Address | None] = [None] * SLOTS
-        self._links: dict[Address, Link] = {}
+        self._links: dict[Address, RedisConnection] = {}
         self._trouble = "not connected yet"
         self._doubted = asyncio.Event()
         self._settled = asyncio.Event()
-        self._retired: dict[Link, asyncio.TimerHandle] = {}
+        self._retired: dict[RedisConnection, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._task = self._loop.create_task(self._follow())
 
-    def link(self, slot: int) -> Link:
+    def link(self, slot: int) -> RedisConnection:
         address = self._owners[slot]
         if address is None:
-            self.doubt()
+            self.mark_stale()
             raise ClusterDownError(f"CLUSTERDOWN no node has slot {slot}")
         return self.at(address)
 
     def owner(self, slot: int) -> Address | None:
         return self._owners[slot]
 
-    def at(self, address: Address) -> Link:
+    def at(self, address: Address) -> RedisConnection:
         link = self._links.get(address)
         if link is None:
-            link = self._links[address] = Link(address, self._options, self)
+            link = self._links[address] = RedisConnection(address, self._options, self)
         return link
 
     def moved(self, slot: int, address: Address) -> None:
         self._owners[slot] = address
-        self.doubt()
+        self.mark_stale()
 
-    def doubt(self) -> None:
+    def mark_stale(self) -> None:
         self._doubted.set()
 
-    def unreached(self) -> None:
-        self.doubt()
+    def report_unreachable(self) -> None:
+        self.mark_stale()
 
-    async def settled(self) -> None:
+    async def ready(self) -> None:
         await self._settled.wait()
         if not self.is_known:
             raise UnreachableError(f"no node of the cluster tells its map: {self._trouble}")
 
-    def links(self) -> list[Link]:
+    def links(self) -> list[RedisConnection]:
         return list(self._links.values())
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class Cluster:
     def lost(self, reason: str) -> None:
         """Perhaps its slots are elsewhere now."""
         del reason
-        self.doubt()
+        self.mark_stale()
 
     def pushed(self, push: Push) -> None:
         """Nothing is pushed where nothing was subscribed to."""
@@ -115,17 +115,17 @@ class Cluster:
             except RedisError as error:
                 self._trouble = str(error)
                 continue
-            if shards := list(parse(reply, link.address)):
+            if shards := list(parse_slots(reply, link.address)):
                 self._take(shards)
                 return True
             self._trouble = f"{link.address}: it knows of no slots"
         return False
 
-    def _candidates(self) -> Iterator[Link]:
+    def _candidates(self) -> Iterator[RedisConnection]:
         """Nodes that answer, in any order, so that one with an old map is not asked for ever; then the rest."""
         links = self.links()
         random.shuffle(links)
-        links.sort(key=lambda link: not link.is_standing)
+        links.sort(key=lambda link: not link.is_connected)
         yield from links
         yield from (self.at(seed) for seed in self._options.seeds if seed not in self._links)
 
@@ -141,7 +141,7 @@ class Cluster:
             self.at(address)
         self._on_change()
 
-    def _retire(self, link: Link) -> None:
+    def _retire(self, link: RedisConnection) -> None:
         """Close it when everything in flight has been answered or is too late."""
 
         def close() -> None:
@@ -153,7 +153,7 @@ class Cluster:
         self._retired[link] = self._loop.call_later(self._options.timeout_s, close)
 
 
-def parse(reply: Reply, asked: Address) -> Iterator[Shard]:
+def parse_slots(reply: Reply, asked: Address) -> Iterator[Shard]:
     """CLUSTER SLOTS: first, last, primary, replicas. A node that does not know its own name leaves it out."""
     if not isinstance(reply, list):
         return

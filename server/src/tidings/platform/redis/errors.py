@@ -1,13 +1,13 @@
 """What a command to Redis can end with, as types, and the one table from a server's words to them.
 
 RedisError
-  UnsentError             it did not leave this process: it was not applied
+  NotSentError            it did not leave this process: it was not applied
     UnreachableError      there is no connection
     OverloadedError       too much is in flight already
-  UnansweredError         sent, and no answer came: it may have been applied
+  OutcomeUnknownError     sent, and no answer came: it may have been applied
   RefusedError            the server said no, `word` is its reason: it was not applied
     ClusterDownError      no node serves the slot now
-    MovedError, AskedError, TryAgainError, NoScriptError: mended inside, callers don't meet them
+    MovedRedirectError, AskRedirectError, TryAgainError, NoScriptError: mended inside, callers don't meet them
   ScriptFailedError       a script stopped half-way: what it did before stands
 """
 
@@ -34,19 +34,19 @@ class RedisError(Exception):
         return True
 
 
-class UnsentError(RedisError):
+class NotSentError(RedisError):
     pass
 
 
-class UnreachableError(UnsentError):
+class UnreachableError(NotSentError):
     pass
 
 
-class OverloadedError(UnsentError):
+class OverloadedError(NotSentError):
     pass
 
 
-class UnansweredError(RedisError):
+class OutcomeUnknownError(RedisError):
     """The command left, no answer came: the connection was lost or the deadline passed."""
 
     maybe_applied = True
@@ -56,19 +56,19 @@ class UnansweredError(RedisError):
         self.is_late = is_late
 
 
-class RefusedError(RedisError):
+class ServerError(RedisError):
     """The server's own answer. Nothing was done."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.word = message.partition(" ")[0]
+        self.code = message.partition(" ")[0]
 
     @property
     def transient(self) -> bool:
-        return self.word in PASSING_WORDS
+        return self.code in TRANSIENT_CODES
 
 
-class ClusterDownError(RefusedError):
+class ClusterDownError(ServerError):
     """The cluster does not serve this slot now."""
 
 
@@ -79,14 +79,14 @@ class ScriptFailedError(RedisError):
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(f"{name}: {message}")
-        self.word = message.partition(" ")[0]
+        self.code = message.partition(" ")[0]
 
     @property
     def transient(self) -> bool:
         return False
 
 
-class MovedError(RefusedError):
+class MovedRedirectError(ServerError):
     """The slot lives elsewhere: `MOVED <slot> <host>:<port>`."""
 
     def __init__(self, message: str) -> None:
@@ -96,42 +96,42 @@ class MovedError(RefusedError):
         self.slot = int(slot)
         self.address = Address(host, int(port))
 
-    def told_by(self, address: Address) -> None:
+    def reported_by(self, address: Address) -> None:
         """A node that names only a port means its own host."""
         if self.address.host in _NAMELESS:
             self.address = Address(address.host, self.address.port)
 
 
-class AskedError(MovedError):
+class AskRedirectError(MovedRedirectError):
     """The slot is on its way; this one key is there already: `ASK <slot> <host>:<port>`."""
 
 
-class TryAgainError(RefusedError):
+class TryAgainError(ServerError):
     """The keys of one call are on both sides of a slot that is on its way."""
 
 
-class NoScriptError(RefusedError):
+class NoScriptError(ServerError):
     """The server does not hold the script: new, restarted or emptied."""
 
 
 # A server's word → the type. Every other word is a plain RefusedError.
-TYPES: dict[str, type[RefusedError]] = {
-    "MOVED": MovedError,
-    "ASK": AskedError,
+TYPES: dict[str, type[ServerError]] = {
+    "MOVED": MovedRedirectError,
+    "ASK": AskRedirectError,
     "TRYAGAIN": TryAgainError,
     "NOSCRIPT": NoScriptError,
     "CLUSTERDOWN": ClusterDownError,
 }
 
 # Words of a server that may well say yes a little later.
-PASSING_WORDS = frozenset(
+TRANSIENT_CODES = frozenset(
     {"BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN"}
 )
 
 # Words by which a server turns a whole script away before it ran.
-GATE_WORDS = PASSING_WORDS | {"CROSSSLOT", "MOVED", "NOAUTH", "NOPERM"}
+REJECTION_CODES = TRANSIENT_CODES | {"CROSSSLOT", "MOVED", "NOAUTH", "NOPERM"}
 
 
-def refusal(message: str) -> RefusedError:
+def error_from_reply(message: str) -> ServerError:
     """The typed error for an error reply."""
-    return TYPES.get(message.partition(" ")[0], RefusedError)(message)
+    return TYPES.get(message.partition(" ")[0], ServerError)(message)

@@ -5,27 +5,27 @@ from collections.abc import Callable
 from msgspec import Struct
 
 
-class Message(Struct, frozen=True):
+class ChannelMessage(Struct, frozen=True):
     """Somebody published this."""
 
     payload: bytes
 
 
-class Lost(Struct, frozen=True):
-    """What was published after `since` may be missing, until `Standing` comes."""
+class ChannelLost(Struct, frozen=True):
+    """What was published after `since` may be missing, until `ChannelSubscribed` comes."""
 
     since: float
     reason: str
 
 
-class Standing(Struct, frozen=True):
-    """The server has confirmed: everything published from now on comes, until `Lost`."""
+class ChannelSubscribed(Struct, frozen=True):
+    """The server has confirmed: everything published from now on comes, until `ChannelLost`."""
 
     at: float
     lost_since: float | None = None
     """Since when messages may be missing; None at the first time."""
 
 
-type Event = Message | Lost | Standing
-type Sink = Callable[[Event], None]
+type ChannelEvent = ChannelMessage | ChannelLost | ChannelSubscribed
+type ChannelHandler = Callable[[ChannelEvent], None]
 """Takes events one by one, at once and without blocking."""

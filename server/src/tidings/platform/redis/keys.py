@@ -25,7 +25,7 @@ def slot(key: str) -> int:
     return crc_hqx(raw, 0) % SLOTS
 
 
-def one_slot(keys: Iterable[Key]) -> int:
+def common_slot(keys: Iterable[Key]) -> int:
     """The slot of all of them; keys of different slots can't be in one call, on a single node neither."""
     slots = {slot(key) for key in keys}
     if len(slots) != 1:
@@ -34,7 +34,7 @@ def one_slot(keys: Iterable[Key]) -> int:
 
 
 @dataclass(frozen=True)
-class Keys:
+class KeyBuilder:
     """Builds keys. The tenant stands first and cannot be left out."""
 
     prefix: str

@@ -12,21 +12,21 @@ from typing import Protocol, cast
 
 from tidings.platform.redis.errors import (
     Address,
+    OutcomeUnknownError,
     OverloadedError,
     RedisError,
-    RefusedError,
-    UnansweredError,
+    ServerError,
     UnreachableError,
 )
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.pipeline import Pipeline
-from tidings.platform.redis.resp import ProtocolError, Push, Reply, pack
+from tidings.platform.redis.resp import ProtocolError, Push, Reply, pack_command
 
-PING = pack("PING")
+PING = pack_command("PING")
 _STEADY_S = 1.0
 
 
-class LinkEvents(Protocol):
+class ConnectionListener(Protocol):
     """Whom a link tells. Called from the loop; must not block."""
 
     def stood(self) -> None:
@@ -39,10 +39,10 @@ class LinkEvents(Protocol):
         """The server said something that nobody asked for, or answers by a push."""
 
 
-class Session(asyncio.Protocol):
+class RedisProtocol(asyncio.Protocol):
     """One TCP connection of a link: asyncio's side of it."""
 
-    def __init__(self, link: "Link", pipeline: Pipeline) -> None:
+    def __init__(self, link: "RedisConnection", pipeline: Pipeline) -> None:
         self.pipeline = pipeline
         self.over = asyncio.Event()
         self._link = link
@@ -55,12 +55,12 @@ class Session(asyncio.Protocol):
         try:
             self.pipeline.feed(data)
         except ProtocolError as error:
-            self._link.lose(self, f"does not speak Redis's protocol: {error}")
+            self._link.disconnect(self, f"does not speak Redis's protocol: {error}")
             self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        reason = "closed the connection" if exc is None else words(exc)
-        self._link.lose(self, reason)
+        reason = "closed the connection" if exc is None else error_text(exc)
+        self._link.disconnect(self, reason)
         self.pipeline.fail(reason)
         self.over.set()
 
@@ -74,25 +74,25 @@ class Session(asyncio.Protocol):
             self._transport.abort()
 
 
-class Link:
-    def __init__(self, address: Address, options: Options, events: LinkEvents) -> None:
+class RedisConnection:
+    def __init__(self, address: Address, options: RedisOptions, events: ConnectionListener) -> None:
         self.address = address
-        self.proven_at = -inf
+        self.last_pong_at = -inf
         """When a ping was sent that has been answered: everything the server had pushed by then was read."""
         self._options = options
         self._events = events
         self._loop = asyncio.get_running_loop()
-        self._session: Session | None = None
+        self._session: RedisProtocol | None = None
         self._pipeline: Pipeline | None = self._new_pipeline()
         self._failure: RedisError | None = None
         self._settled = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._ping_due = 0.0
-        self._heard_at = -inf
-        self._task = self._loop.create_task(self._keep())
+        self._last_reply_at = -inf
+        self._task = self._loop.create_task(self._run())
 
     @property
-    def is_standing(self) -> bool:
+    def is_connected(self) -> bool:
         return self._session is not None
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
@@ -109,7 +109,7 @@ class Link:
         """Raise `UnreachableError` if the last attempt to connect failed, as a command would."""
         self._open_pipeline()
 
-    async def settled(self) -> None:
+    async def closed(self) -> None:
         """Wait for the first connection; raises what the first try met."""
         await self._settled.wait()
         if self._failure is not None:
@@ -118,7 +118,7 @@ class Link:
     def reopen(self, reason: str) -> None:
         """Give the connection up and make a new one, which asks the name service again."""
         if self._session is not None:
-            self.lose(self._session, reason)
+            self.disconnect(self._session, reason)
 
     async def close(self) -> None:
         self._task.cancel()
@@ -133,14 +133,14 @@ class Link:
             session.drop()
             await session.over.wait()
 
-    def lose(self, session: Session, reason: str) -> None:
+    def disconnect(self, session: RedisProtocol, reason: str) -> None:
         """The signal first: whoever listens must know before anybody can think that all is well."""
         if session is not self._session:
             return
         self._session = None
         self._events.lost(reason)
         self._stop_beating()
-        self._heard_at = session.pipeline.heard_at
+        self._last_reply_at = session.pipeline.last_reply_at
         self._pipeline = self._new_pipeline()
         session.pipeline.fail(reason)
         session.drop()
@@ -151,12 +151,12 @@ class Link:
         if self._session is not None:
             silent_s = self._session.pipeline.silent_s(now)
             return f"no answer for {silent_s:.1f} s" if silent_s > self._options.ping_s else ""
-        if self._failure is None and self._heard_at == -inf:
+        if self._failure is None and self._last_reply_at == -inf:
             return ""  # the first try is under way, and has `connect_s` to fail
         why = str(self._failure) if self._failure else "connecting"
-        if self._heard_at == -inf:
+        if self._last_reply_at == -inf:
             return f"never answered: {why}"
-        return f"no answer for {now - self._heard_at:.1f} s: {why}"
+        return f"no answer for {now - self._last_reply_at:.1f} s: {why}"
 
     def _open_pipeline(self) -> Pipeline:
         if self._pipeline is None:
@@ -168,7 +168,7 @@ class Link:
             self.address, self._options.max_commands, self._options.max_bytes, self._events.pushed
         )
 
-    async def _keep(self) -> None:
+    async def _run(self) -> None:
         failures = 0
         while True:
             pipeline = self._pipeline or self._new_pipeline()
@@ -184,33 +184,33 @@ class Link:
                 failures = 0 if self._loop.time() - began > _STEADY_S else failures + 1
             await asyncio.sleep(self._options.pause_s(failures))
 
-    async def _dial(self, pipeline: Pipeline) -> Session:
-        session = Session(self, pipeline)
+    async def _dial(self, pipeline: Pipeline) -> RedisProtocol:
+        session = RedisProtocol(self, pipeline)
         try:
             async with asyncio.timeout(self._options.connect_s):
                 await self._loop.create_connection(lambda: session, *self.address, ssl=self._options.tls)
-                self._check(session, await pipeline.greet(session.write, pack(*self._options.hello)))
+                self._check(session, await pipeline.greet(session.write, pack_command(*self._options.hello)))
         except BaseException:
             session.drop()
             raise
         return session
 
-    def _check(self, session: Session, hello: Reply) -> None:
+    def _check(self, session: RedisProtocol, hello: Reply) -> None:
         if session.over.is_set():  # it was closed right behind the greeting
             raise ConnectionResetError(errno.ECONNRESET, "closed")
         mode = hello.get(b"mode") if isinstance(hello, dict) else None
         if self._options.is_cluster and mode != b"cluster":
-            raise RefusedError("it is a single node, but is_cluster is set")
+            raise ServerError("it is a single node, but is_cluster is set")
         if not self._options.is_cluster and mode == b"cluster":
-            raise RefusedError("it is a node of a cluster, but is_cluster is not set")
+            raise ServerError("it is a node of a cluster, but is_cluster is not set")
 
     def _miss(self, pipeline: Pipeline, error: Exception) -> None:
-        self._failure = UnreachableError(f"{self.address}: {words(error)}")
+        self._failure = UnreachableError(f"{self.address}: {error_text(error)}")
         self._pipeline = None
-        pipeline.fail(words(error))
+        pipeline.fail(error_text(error))
         self._settled.set()
 
-    def _stand(self, session: Session) -> None:
+    def _stand(self, session: RedisProtocol) -> None:
         self._session, self._pipeline, self._failure = session, session.pipeline, None
         self._settled.set()
         self._ping_due = 0.0
@@ -224,17 +224,17 @@ class Link:
             return
         silent_s = session.pipeline.silent_s(now)
         if silent_s >= self._options.silence_s:
-            self.lose(session, f"no answer for {silent_s:.1f} s")
+            self.disconnect(session, f"no answer for {silent_s:.1f} s")
             return
         if now >= self._ping_due:
             self._ping_due = now + self._options.ping_s
             self._ping(session, now)
-        self._timer = self._loop.call_later(self._options.tick_s, self._beat)
+        self._timer = self._loop.call_later(self._options.check_every_s, self._beat)
 
-    def _ping(self, session: Session, now: float) -> None:
+    def _ping(self, session: RedisProtocol, now: float) -> None:
         def ponged(future: asyncio.Future[Reply]) -> None:
             if future.exception() is None:
-                self.proven_at = now
+                self.last_pong_at = now
 
         with contextlib.suppress(OverloadedError):  # then enough is in flight to see a silence by
             session.pipeline.submit(PING, inf).add_done_callback(ponged)
@@ -245,10 +245,10 @@ class Link:
             self._timer = None
 
 
-def words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "no answer to the connection"
-    if isinstance(error, UnansweredError):
+    if isinstance(error, OutcomeUnknownError):
         return str(error).partition(": ")[2]
     if isinstance(error, ConnectionError) and error.errno:
         return os.strerror(error.errno).lower()

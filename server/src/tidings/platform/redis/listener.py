@@ -7,41 +7,41 @@ from collections.abc import Callable
 from math import inf
 
 from tidings.platform.redis.errors import Address, OverloadedError, UnreachableError
-from tidings.platform.redis.link import Link
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import Push, Reply, pack
-from tidings.platform.redis.subscription import Subscription
+from tidings.platform.redis.link import RedisConnection
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import Push, Reply, pack_command
+from tidings.platform.redis.subscription import ChannelSubscription
 
-type OnMisplaced = Callable[[Subscription, BaseException | None], None]
+type OnSlotMoved = Callable[[ChannelSubscription, BaseException | None], None]
 """The node no longer has this subscription, or never took it; the error is its answer, if it gave one."""
 
 
-class Listener:
-    def __init__(self, address: Address, options: Options, on_misplaced: OnMisplaced) -> None:
+class PubSubConnection:
+    def __init__(self, address: Address, options: RedisOptions, on_misplaced: OnSlotMoved) -> None:
         self.address = address
         self._on_misplaced = on_misplaced
-        self._wanted: dict[bytes, Subscription] = {}
-        self._asked: dict[asyncio.Future[Reply], Subscription] = {}
-        self.link = Link(address, options, self)
+        self._wanted: dict[bytes, ChannelSubscription] = {}
+        self._asked: dict[asyncio.Future[Reply], ChannelSubscription] = {}
+        self.link = RedisConnection(address, options, self)
 
     @property
     def is_idle(self) -> bool:
         return not self._wanted
 
-    def add(self, subscription: Subscription) -> None:
+    def add(self, subscription: ChannelSubscription) -> None:
         self._wanted[subscription.channel.encode()] = subscription
-        if self.link.is_standing:
+        if self.link.is_connected:
             self._ask(subscription)
 
-    def remove(self, subscription: Subscription) -> asyncio.Future[Reply] | None:
+    def remove(self, subscription: ChannelSubscription) -> asyncio.Future[Reply] | None:
         """Done when the server has let go, so that it can't count us as a listener any more; None: it has."""
         if self._wanted.get(subscription.channel.encode()) is not subscription:
             return None
         del self._wanted[subscription.channel.encode()]
-        if not self.link.is_standing:
+        if not self.link.is_connected:
             return None
         try:
-            return self.link.submit_fenced(pack("SUNSUBSCRIBE", subscription.channel))
+            return self.link.submit_fenced(pack_command("SUNSUBSCRIBE", subscription.channel))
         except OverloadedError:
             self.link.reopen("too much in flight to unsubscribe")
             return None
@@ -53,29 +53,29 @@ class Listener:
     def lost(self, reason: str) -> None:
         self._asked.clear()
         for subscription in list(self._wanted.values()):
-            subscription.lose(self.link.proven_at, f"{self.address}: {reason}")
+            subscription.lose(self.link.last_pong_at, f"{self.address}: {reason}")
 
     def pushed(self, push: Push) -> None:
         kind, channel = push[0], push[1]
         if kind == b"smessage":
             subscription = self._wanted.get(channel)
-            if subscription is not None and subscription.is_standing:
+            if subscription is not None and subscription.is_subscribed:
                 subscription.deliver(push[2])
         elif kind == b"ssubscribe":
             self._confirm(channel, self._asked.pop(self.link.answer_by_push(push), None))
         elif kind == b"sunsubscribe":
             self._let_go(channel)
 
-    def _ask(self, subscription: Subscription) -> None:
+    def _ask(self, subscription: ChannelSubscription) -> None:
         try:
-            future = self.link.submit(pack("SSUBSCRIBE", subscription.channel), inf)
+            future = self.link.submit(pack_command("SSUBSCRIBE", subscription.channel), inf)
         except (OverloadedError, UnreachableError) as error:
             self._misplace(subscription, error)
             return
         self._asked[future] = subscription
         future.add_done_callback(self._answered)
 
-    def _confirm(self, channel: bytes, subscription: Subscription | None) -> None:
+    def _confirm(self, channel: bytes, subscription: ChannelSubscription | None) -> None:
         """In the order of the wire: a message right behind the confirmation finds the subscription standing."""
         if subscription is not None and self._wanted.get(channel) is subscription:
             subscription.stand()
@@ -83,8 +83,8 @@ class Listener:
     def _let_go(self, channel: bytes) -> None:
         """Our own SUNSUBSCRIBE has been heeded; or, if we still want it, its slot has left the node."""
         subscription = self._wanted.get(channel)
-        if subscription is not None and subscription.is_standing:
-            subscription.lose(self.link.proven_at, f"{self.address}: the slot has moved")
+        if subscription is not None and subscription.is_subscribed:
+            subscription.lose(self.link.last_pong_at, f"{self.address}: the slot has moved")
             self._misplace(subscription, None)
 
     def _answered(self, future: asyncio.Future[Reply]) -> None:
@@ -93,7 +93,7 @@ class Listener:
         if error is not None and subscription is not None:
             self._misplace(subscription, error)
 
-    def _misplace(self, subscription: Subscription, error: BaseException | None) -> None:
+    def _misplace(self, subscription: ChannelSubscription, error: BaseException | None) -> None:
         if self._wanted.get(subscription.channel.encode()) is subscription:
             del self._wanted[subscription.channel.encode()]
             self._on_misplaced(subscription, error)

@@ -15,7 +15,7 @@ _NO_DATABASE = ("", "/", "/0")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RedisOptions:
     seeds: tuple[Address, ...]
     """A single node; of a cluster, any nodes to ask for the others."""
     is_cluster: bool = False
@@ -28,7 +28,7 @@ class Options:
     timeout_s: float = 1.0
     """A command's deadline, unless the call brings its own."""
     connect_s: float = 2.0
-    notice_s: float = 3.0
+    detect_s: float = 3.0
     """A server that stops answering is noticed within this time, and its subscriptions are lost then."""
     confirm_s: float = 5.0
     """Whoever awaits a subscription waits so long for the server's word."""
@@ -41,7 +41,7 @@ class Options:
     """Between two tries to connect."""
 
     @classmethod
-    def from_url(cls, url: str | Secret) -> "Options":
+    def from_url(cls, url: str | Secret) -> "RedisOptions":
         """`redis://…` or, with TLS, `rediss://user:password@host:port`; of a cluster several hosts with commas."""
         text = url.reveal() if isinstance(url, Secret) else url
         parts = urlsplit(text)
@@ -62,17 +62,17 @@ class Options:
 
     @property
     def ping_s(self) -> float:
-        """Pings are this far apart. With `silence_s` and two ticks it makes `notice_s`."""
-        return self.notice_s / 3
+        """Pings are this far apart. With `silence_s` and two ticks it makes `detect_s`."""
+        return self.detect_s / 3
 
     @property
     def silence_s(self) -> float:
         """So long may a server be silent while an answer is due."""
-        return self.notice_s / 2
+        return self.detect_s / 2
 
     @property
-    def tick_s(self) -> float:
-        return self.notice_s / 12
+    def check_every_s(self) -> float:
+        return self.detect_s / 12
 
     @property
     def hello(self) -> tuple[str, ...]:

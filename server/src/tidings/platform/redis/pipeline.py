@@ -11,13 +11,13 @@ from math import inf
 
 from tidings.platform.redis.errors import (
     Address,
-    MovedError,
+    MovedRedirectError,
+    OutcomeUnknownError,
     OverloadedError,
     RedisError,
-    UnansweredError,
     UnreachableError,
 )
-from tidings.platform.redis.resp import NOTHING, ProtocolError, Push, PushNotification, Reply, reader
+from tidings.platform.redis.resp import NOTHING, ProtocolError, Push, PushNotification, Reply, reply_reader
 
 type Waiter = tuple[asyncio.Future[Reply], bytes, float]
 """Who waits, for the answer to which bytes, until when. A plain tuple: one is made for every command."""
@@ -32,7 +32,7 @@ class Pipeline:
         self._max_commands = max_commands
         self._max_bytes = max_bytes
         self._on_push = on_push
-        self._reader = reader()
+        self._reader = reply_reader()
         self._write: Callable[[bytes], object] | None = None
         self._unsent: list[Waiter] = []
         self._sent: deque[Waiter] = deque()
@@ -42,7 +42,7 @@ class Pipeline:
         self._is_over = False
         self._due = inf
         self._alarm: asyncio.TimerHandle | None = None
-        self._asked_at = self.heard_at = self._loop.time()
+        self._asked_at = self.last_reply_at = self._loop.time()
 
     @property
     def in_flight(self) -> int:
@@ -50,7 +50,7 @@ class Pipeline:
 
     def silent_s(self, now: float) -> float:
         """How long an answer has been due and nothing was heard."""
-        return now - max(self._asked_at, self.heard_at) if self._sent else 0.0
+        return now - max(self._asked_at, self.last_reply_at) if self._sent else 0.0
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
         """Take a command for the next write; the future gets its answer, or an error."""
@@ -93,7 +93,7 @@ class Pipeline:
         """Bytes from the server, cut anywhere."""
         if self._is_over:
             return
-        self.heard_at = self._loop.time()
+        self.last_reply_at = self._loop.time()
         self._reader.feed(data)
         self._take_answers()
 
@@ -115,8 +115,8 @@ class Pipeline:
             if future.done():
                 continue  # cancelled or late: the answer took its place in the order, that is all
             if is_error:
-                if isinstance(reply, MovedError):
-                    reply.told_by(self._address)
+                if isinstance(reply, MovedRedirectError):
+                    reply.reported_by(self._address)
                 future.set_exception(reply)
             else:
                 future.set_result(reply)
@@ -138,7 +138,7 @@ class Pipeline:
         unsent, self._unsent = self._unsent, []
         for future, _, _ in sent:
             if not future.done():
-                future.set_exception(UnansweredError(f"{self._address}: {reason}"))
+                future.set_exception(OutcomeUnknownError(f"{self._address}: {reason}"))
         for future, _, _ in unsent:
             if not future.done():
                 future.set_exception(UnreachableError(f"{self._address}: {reason}"))
@@ -172,7 +172,7 @@ class Pipeline:
         now = self._loop.time()
         for future, _, deadline in self._sent:
             if deadline <= now and not future.done():
-                future.set_exception(UnansweredError(f"{self._address}: no answer in time", is_late=True))
+                future.set_exception(OutcomeUnknownError(f"{self._address}: no answer in time", is_late=True))
         for future, _, deadline in self._unsent:
             if deadline <= now and not future.done():
                 future.set_exception(UnreachableError(f"{self._address}: not connected in time"))

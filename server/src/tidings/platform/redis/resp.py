@@ -4,7 +4,7 @@ from typing import Final, cast
 
 import hiredis
 
-from tidings.platform.redis.errors import refusal
+from tidings.platform.redis.errors import error_from_reply
 
 type Arg = str | bytes | int | float
 type Reply = bool | int | float | bytes | list[Reply] | dict[Reply, Reply] | None
@@ -17,10 +17,10 @@ PushNotification = hiredis.PushNotification
 ProtocolError = hiredis.ProtocolError
 
 
-def pack(command: str, *args: Arg) -> bytes:
+def pack_command(command: str, *args: Arg) -> bytes:
     # hiredis declares a tuple of one
     return cast("bytes", hiredis.pack_command((command, *args)))  # type: ignore[arg-type]
 
 
-def reader() -> hiredis.Reader:
-    return hiredis.Reader(replyError=refusal, notEnoughData=NOTHING)
+def reply_reader() -> hiredis.Reader:
+    return hiredis.Reader(replyError=error_from_reply, notEnoughData=NOTHING)

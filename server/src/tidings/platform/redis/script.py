@@ -1,6 +1,6 @@
 """A Lua script: a `.lua` file beside the code that uses it. Atomic on its node; not rolled back if it fails.
 
-An error that a script returns starts with a word of its own, not with one of the server's (`errors.GATE_WORDS`).
+An error that a script returns starts with a word of its own, not with one of the server's (`errors.REJECTION_CODES`).
 """
 
 import hashlib

@@ -4,19 +4,29 @@ import asyncio
 from collections.abc import Callable
 
 from tidings.platform.redis.errors import UnreachableError
-from tidings.platform.redis.events import Event, Lost, Message, Sink, Standing
+from tidings.platform.redis.events import (
+    ChannelEvent,
+    ChannelHandler,
+    ChannelLost,
+    ChannelMessage,
+    ChannelSubscribed,
+)
 from tidings.platform.redis.keys import Key, slot
 
 
-class Subscription:
-    """Its sink gets `Standing`, messages, `Lost`, `Standing`, messages …; each loss is told once."""
+class ChannelSubscription:
+    """Its sink gets `ChannelSubscribed`, messages, `ChannelLost`, `ChannelSubscribed`, messages …; each loss is told once."""
 
     def __init__(
-        self, channel: Key, sink: Sink, confirm_s: float, on_close: Callable[["Subscription"], None]
+        self,
+        channel: Key,
+        sink: ChannelHandler,
+        confirm_s: float,
+        on_close: Callable[["ChannelSubscription"], None],
     ) -> None:
         self.channel = channel
         self.slot = slot(channel)
-        self.is_standing = False
+        self.is_subscribed = False
         self.is_closed = False
         self._sink = sink
         self._confirm_s = confirm_s
@@ -31,7 +41,7 @@ class Subscription:
     def is_overdue(self) -> bool:
         """It does not stand, and that is not because it was asked for a moment ago."""
         is_new = not self._stood_at and self._loop.time() - self._asked_at < self._confirm_s
-        return not self.is_standing and not is_new
+        return not self.is_subscribed and not is_new
 
     async def confirmed(self) -> None:
         """Wait for the server's word; without it in time, or if the caller leaves, nothing is subscribed."""
@@ -52,24 +62,24 @@ class Subscription:
         if not self.is_closed:
             self.is_closed = True
             self._on_close(self)
-            self.is_standing = False
+            self.is_subscribed = False
 
     def deliver(self, payload: bytes) -> None:
-        self._tell(Message(payload))
+        self._notify(ChannelMessage(payload))
 
     def stand(self) -> None:
-        self.is_standing, self.trouble, self._stood_at = True, "", self._loop.time()
+        self.is_subscribed, self.trouble, self._stood_at = True, "", self._loop.time()
         self._confirmed.set()
-        self._tell(Standing(self._stood_at, self._lost_since))
+        self._notify(ChannelSubscribed(self._stood_at, self._lost_since))
 
     def lose(self, proven_at: float, reason: str) -> None:
         """It stood, and the last proof of that is as old as this."""
-        if self.is_standing:
-            self.is_standing, self.trouble = False, reason
+        if self.is_subscribed:
+            self.is_subscribed, self.trouble = False, reason
             self._lost_since = max(proven_at, self._stood_at)
-            self._tell(Lost(self._lost_since, reason))
+            self._notify(ChannelLost(self._lost_since, reason))
 
-    def _tell(self, event: Event) -> None:
+    def _notify(self, event: ChannelEvent) -> None:
         if self.is_closed:
             return
         try:

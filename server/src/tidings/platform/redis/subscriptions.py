@@ -6,37 +6,37 @@ that nobody is told "one listener" by a node whose messages we no longer read.
 
 import asyncio
 
-from tidings.platform.redis.errors import Address, MovedError
-from tidings.platform.redis.events import Sink
+from tidings.platform.redis.errors import Address, MovedRedirectError
+from tidings.platform.redis.events import ChannelHandler
 from tidings.platform.redis.keys import Key, slot
-from tidings.platform.redis.listener import Listener
-from tidings.platform.redis.nodes import Nodes
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.listener import PubSubConnection
+from tidings.platform.redis.nodes import Topology
+from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.resp import Reply
-from tidings.platform.redis.subscription import Subscription
+from tidings.platform.redis.subscription import ChannelSubscription
 
 _TRIES_WITHOUT_PAUSE = 2
 
 
-class Subscriptions:
-    nodes: Nodes
+class SubscriptionRegistry:
+    nodes: Topology
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RedisOptions) -> None:
         self._options = options
         self._loop = asyncio.get_running_loop()
-        self._all: dict[Key, Subscription] = {}
-        self._listeners: dict[Address, Listener] = {}
-        self._places: dict[Subscription, Listener] = {}
-        self._moving: set[Subscription] = set()
-        self._failures: dict[Subscription, int] = {}
+        self._all: dict[Key, ChannelSubscription] = {}
+        self._listeners: dict[Address, PubSubConnection] = {}
+        self._connections: dict[ChannelSubscription, PubSubConnection] = {}
+        self._moving: set[ChannelSubscription] = set()
+        self._failures: dict[ChannelSubscription, int] = {}
         self._leaving: set[asyncio.Task[None]] = set()
 
-    def add(self, channel: Key, sink: Sink) -> Subscription:
+    def add(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
         if channel in self._all:
             raise ValueError(f"{channel} has a subscriber in this process already")
-        subscription = Subscription(channel, sink, self._options.confirm_s, self._closed)
+        subscription = ChannelSubscription(channel, sink, self._options.confirm_s, self._closed)
         self._all[channel] = subscription
-        self._place(subscription)
+        self._assign(subscription)
         return subscription
 
     def check(self, channel: Key) -> None:
@@ -50,10 +50,10 @@ class Subscriptions:
     def relocate(self) -> None:
         """The map was read: bring everybody to where he belongs by it."""
         for subscription in list(self._all.values()):
-            listener = self._places.get(subscription)
+            listener = self._connections.get(subscription)
             owner = self.nodes.owner(subscription.slot)
             if listener is None:
-                self._place(subscription)
+                self._assign(subscription)
             elif owner is not None and owner != listener.address:
                 self._move(subscription, listener, owner)
         self._close_idle()
@@ -63,69 +63,69 @@ class Subscriptions:
         for listener in self._listeners.values():
             listener.link.reopen("it refuses writes")
 
-    def listeners(self) -> list[Listener]:
+    def listeners(self) -> list[PubSubConnection]:
         return list(self._listeners.values())
 
-    def fallen(self) -> list[Subscription]:
+    def lost(self) -> list[ChannelSubscription]:
         """Those that do not stand."""
-        return [subscription for subscription in self._all.values() if not subscription.is_standing]
+        return [subscription for subscription in self._all.values() if not subscription.is_subscribed]
 
     async def close(self) -> None:
         for subscription in list(self._all.values()):
             subscription.close()
         await asyncio.gather(*self._leaving, *(listener.link.close() for listener in self.listeners()))
 
-    def _place(self, subscription: Subscription) -> None:
-        if subscription.is_closed or subscription in self._places or subscription in self._moving:
+    def _assign(self, subscription: ChannelSubscription) -> None:
+        if subscription.is_closed or subscription in self._connections or subscription in self._moving:
             return
         owner = self.nodes.owner(subscription.slot)
         if owner is None:
-            self.nodes.doubt()
-            self._place_later(subscription)
+            self.nodes.mark_stale()
+            self._assign_later(subscription)
             return
         listener = self._listeners.get(owner)
         if listener is None:
-            listener = self._listeners[owner] = Listener(owner, self._options, self._misplaced)
-        self._places[subscription] = listener
+            listener = self._listeners[owner] = PubSubConnection(owner, self._options, self._misplaced)
+        self._connections[subscription] = listener
         listener.add(subscription)
 
-    def _place_later(self, subscription: Subscription) -> None:
+    def _assign_later(self, subscription: ChannelSubscription) -> None:
         failures = self._failures[subscription] = self._failures.get(subscription, 0) + 1
         pause_s = self._options.pause_s(failures) if failures > _TRIES_WITHOUT_PAUSE else 0.0
-        self._loop.call_later(pause_s, self._place, subscription)
+        self._loop.call_later(pause_s, self._assign, subscription)
 
-    def _misplaced(self, subscription: Subscription, error: BaseException | None) -> None:
+    def _misplaced(self, subscription: ChannelSubscription, error: BaseException | None) -> None:
         """Its node has let go of it, or has answered with an error."""
-        self._places.pop(subscription, None)
+        self._connections.pop(subscription, None)
         if error is None:
             self._failures.pop(subscription, None)
-            self.nodes.doubt()
+            self.nodes.mark_stale()
         else:
             subscription.trouble = str(error)
-        if isinstance(error, MovedError):
+        if isinstance(error, MovedRedirectError):
             self.nodes.moved(error.slot, error.address)
-        self._place_later(subscription)
+        self._assign_later(subscription)
 
-    def _move(self, subscription: Subscription, listener: Listener, owner: Address) -> None:
-        subscription.lose(listener.link.proven_at, f"{listener.address}: the slot has moved to {owner}")
-        del self._places[subscription]
+    def _move(self, subscription: ChannelSubscription, listener: PubSubConnection, owner: Address) -> None:
+        subscription.lose(listener.link.last_pong_at, f"{listener.address}: the slot has moved to {owner}")
+        del self._connections[subscription]
         released = listener.remove(subscription)
         if released is None:
-            self._place(subscription)
+            self._assign(subscription)
             return
 
         def go_on(future: asyncio.Future[Reply]) -> None:
             future.exception()  # lost with its connection, or let go: both will do
             self._moving.discard(subscription)
-            self._place(subscription)
+            self._assign(subscription)
 
         self._moving.add(subscription)
         released.add_done_callback(go_on)
 
-    def _closed(self, subscription: Subscription) -> None:
+    def _closed(self, subscription: ChannelSubscription) -> None:
         self._all.pop(subscription.channel, None)
         self._failures.pop(subscription, None)
-        listener = self._places.pop(subscription, None)
+        listener = self._connections.pop(subscription, None)
         released = listener.remove(subscription) if listener else None
         if released is not None:
             released.add_done_callback(asyncio.Future.exception)

@@ -14,31 +14,31 @@ from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from tidings.kernel.errors import TidingsError
-from tidings.platform.telemetry.identity import Identity
-from tidings.platform.telemetry.masking import Bounds, clean
+from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.masking import SizeLimits, mask_fields
 
 # Every line has these where they are known; they come first, so that a bound never costs one of them.
 _FIRST = ("time", "level", "event", "process", "instance", "request_id", "tenant", "trace_id", "span_id")
 _MAX_FRAMES = 20
 
 
-def json_chain(identity: Identity, bounds: Bounds) -> list[Processor]:
+def json_processors(identity: ProcessIdentity, bounds: SizeLimits) -> list[Processor]:
     # locals are never shown: they hold what the code was working on, secrets included
     stacks = ExceptionDictTransformer(show_locals=False, max_frames=_MAX_FRAMES, use_rich=False)
     return [*_shared(identity), ExceptionRenderer(stacks), _Clean(bounds), _render_json]
 
 
-def console_chain(identity: Identity, bounds: Bounds, *, has_colors: bool) -> list[Processor]:
+def console_processors(identity: ProcessIdentity, bounds: SizeLimits, *, has_colors: bool) -> list[Processor]:
     render = _RenderConsole(has_colors=has_colors)
     return [*_shared(identity), ExceptionRenderer(_traceback_text), _Clean(bounds), render]
 
 
-def _shared(identity: Identity) -> list[Processor]:
+def _shared(identity: ProcessIdentity) -> list[Processor]:
     return [merge_contextvars, _Stamp(identity), _add_error_code]
 
 
 class _Stamp:
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: ProcessIdentity) -> None:
         self._identity = identity
 
     def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
@@ -56,12 +56,12 @@ class _Stamp:
 class _Clean:
     """After everything that adds a field, before everything that writes one."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SizeLimits) -> None:
         self._bounds = bounds
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
         first = {name: event.pop(name) for name in _FIRST if name in event}
-        return cast("EventDict", clean({**first, **event}, self._bounds))
+        return cast("EventDict", mask_fields({**first, **event}, self._bounds))
 
 
 def _add_error_code(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

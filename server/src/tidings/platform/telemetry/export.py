@@ -14,11 +14,11 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Status
 from opentelemetry.util.types import Attributes
 
-from tidings.platform.telemetry.identity import Identity
-from tidings.platform.telemetry.masking import Bounds, clean, clean_text
+from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.masking import SizeLimits, mask_fields, mask_text
 from tidings.platform.telemetry.tracing import ExportCounts, Tracing, TracingOptions
 
-_BOUNDS = Bounds(value_chars=1_000)
+_BOUNDS = SizeLimits(value_chars=1_000)
 _TRACES_PATH = "/v1/traces"
 _LIMITS = SpanLimits(
     max_span_attributes=32,
@@ -29,17 +29,17 @@ _LIMITS = SpanLimits(
 )
 
 
-def to_collector(identity: Identity, options: TracingOptions, endpoint: str) -> Tracing:
+def otlp_tracing(identity: ProcessIdentity, options: TracingOptions, endpoint: str) -> Tracing:
     url = endpoint.rstrip("/")
     exporter = OTLPSpanExporter(
         endpoint=url if url.endswith(_TRACES_PATH) else url + _TRACES_PATH,
         headers={name: value.reveal() for name, value in options.headers.items()},
         timeout=options.export_timeout_s,
     )
-    return to_exporter(identity, options, exporter)
+    return exporter_tracing(identity, options, exporter)
 
 
-def to_exporter(identity: Identity, options: TracingOptions, exporter: SpanExporter) -> Tracing:
+def exporter_tracing(identity: ProcessIdentity, options: TracingOptions, exporter: SpanExporter) -> Tracing:
     counts = ExportCounts()
     who = {"service.name": f"tidings-{identity.kind}", "service.instance.id": identity.instance}
     provider = TracerProvider(
@@ -50,7 +50,7 @@ def to_exporter(identity: Identity, options: TracingOptions, exporter: SpanExpor
     )
     provider.add_span_processor(
         BatchSpanProcessor(
-            CleanExporter(exporter, counts),
+            MaskingSpanExporter(exporter, counts),
             max_queue_size=options.queue_spans,
             max_export_batch_size=options.batch_spans,
             schedule_delay_millis=options.export_every_s * 1_000,
@@ -59,7 +59,7 @@ def to_exporter(identity: Identity, options: TracingOptions, exporter: SpanExpor
     return Tracing(provider.get_tracer("tidings"), provider.shutdown, counts, options.flush_s)
 
 
-class CleanExporter(SpanExporter):
+class MaskingSpanExporter(SpanExporter):
     """One place for all spans, whoever set an attribute and how."""
 
     def __init__(self, exporter: SpanExporter, counts: ExportCounts) -> None:
@@ -86,7 +86,7 @@ class CleanExporter(SpanExporter):
 
 def _cleaned(span: ReadableSpan) -> ReadableSpan:
     return ReadableSpan(
-        name=clean_text(span.name, _BOUNDS),
+        name=mask_text(span.name, _BOUNDS),
         context=span.get_span_context(),
         parent=span.parent,
         resource=span.resource,
@@ -102,10 +102,10 @@ def _cleaned(span: ReadableSpan) -> ReadableSpan:
 
 
 def _attributes(attributes: Attributes) -> Attributes:
-    return cast("Attributes", clean(attributes or {}, _BOUNDS))
+    return cast("Attributes", mask_fields(attributes or {}, _BOUNDS))
 
 
 def _status(status: Status) -> Status:
     if status.description is None:
         return status
-    return Status(status.status_code, clean_text(status.description, _BOUNDS))
+    return Status(status.status_code, mask_text(status.description, _BOUNDS))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ProcessIdentity:
     """`instance` is new at each start: a restarted process is another one, also on the same host and pid."""
 
     kind: str
     instance: str
 
     @classmethod
-    def new(cls, kind: str) -> "Identity":
+    def new(cls, kind: str) -> "ProcessIdentity":
         return cls(kind, f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")

@@ -18,9 +18,9 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor
 
 from tidings.kernel.security import FIELDS
 from tidings.kernel.security import LOGGER as SECURITY
-from tidings.platform.telemetry.events import console_chain, json_chain
-from tidings.platform.telemetry.identity import Identity
-from tidings.platform.telemetry.masking import Bounds
+from tidings.platform.telemetry.events import console_processors, json_processors
+from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.masking import SizeLimits
 
 OWN = "tidings"
 """The parent of all loggers of Tidings."""
@@ -40,23 +40,23 @@ class LogOptions:
     format: Literal["auto", "json", "console"] = "json"
     level: Level = "info"
     library_level: Level = "warning"
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: SizeLimits = field(default_factory=SizeLimits)
 
 
-class Stream(Protocol):
+class LogStream(Protocol):
     """An unbuffered binary file."""
 
     def write(self, data: memoryview, /) -> int | None: ...
 
 
-class Sink:
+class LogSink:
     """Writes whole lines to a stream, at once, so that kill -9 loses none.
 
     A reader that went away costs the line and is counted; it does not fail the caller. A reader that is
     there and does not read blocks the caller: the watchdog ends such a process.
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: LogStream) -> None:
         self._stream = stream
         self._lock = threading.Lock()
         self.lost = 0
@@ -78,10 +78,12 @@ class Sink:
     debug = info = warning = error = critical = msg
 
 
-def configure(identity: Identity, options: LogOptions, *, stream: Stream | None = None) -> Sink:
+def configure_logs(
+    identity: ProcessIdentity, options: LogOptions, *, stream: LogStream | None = None
+) -> LogSink:
     """Take over structlog, the standard library's logging, warnings and uncaught exceptions."""
     is_terminal = stream is None and sys.stdout.isatty()
-    sink = Sink(stream or FileIO(sys.stdout.fileno(), "w", closefd=False))
+    sink = LogSink(stream or FileIO(sys.stdout.fileno(), "w", closefd=False))
     processors = _chain(identity, options, is_terminal=is_terminal)
     structlog.configure(
         processors=processors,
@@ -94,19 +96,21 @@ def configure(identity: Identity, options: LogOptions, *, stream: Stream | None 
     return sink
 
 
-def _chain(identity: Identity, options: LogOptions, *, is_terminal: bool) -> list[Processor]:
+def _chain(identity: ProcessIdentity, options: LogOptions, *, is_terminal: bool) -> list[Processor]:
     """Colours are for a terminal whose user has not set NO_COLOR (https://no-color.org)."""
     if options.format == "json" or (options.format == "auto" and not is_terminal):
-        return json_chain(identity, options.bounds)
-    return console_chain(identity, options.bounds, has_colors=is_terminal and not os.environ.get("NO_COLOR"))
+        return json_processors(identity, options.bounds)
+    return console_processors(
+        identity, options.bounds, has_colors=is_terminal and not os.environ.get("NO_COLOR")
+    )
 
 
-def get(name: str) -> FilteringBoundLogger:
-    """The logger of a module: `log = logs.get(__name__)`. May be called before `configure`."""
+def get_logger(name: str) -> FilteringBoundLogger:
+    """The logger of a module: `log = logs.get_logger(__name__)`. May be called before `configure_logs`."""
     return cast("FilteringBoundLogger", structlog.get_logger(source=name))
 
 
-def bound(**ids: str) -> AbstractContextManager[None]:
+def bind_context(**ids: str) -> AbstractContextManager[None]:
     """Put `request_id`, `tenant` or other ids on every line of what runs inside, tasks included."""
     return bound_contextvars(**ids)
 
@@ -114,7 +118,7 @@ def bound(**ids: str) -> AbstractContextManager[None]:
 class _Foreign(logging.Handler):
     """Lines of the standard library's logging, through the same processors into the same sink."""
 
-    def __init__(self, sink: Sink, processors: list[Processor]) -> None:
+    def __init__(self, sink: LogSink, processors: list[Processor]) -> None:
         super().__init__()
         self._sink = sink
         self._processors = processors
@@ -158,7 +162,7 @@ def _take_over_standard_library(handler: logging.Handler, options: LogOptions) -
 
 
 def _take_over_uncaught() -> None:
-    log = get(__name__)
+    log = get_logger(__name__)
 
     def in_main(kind: type[BaseException], error: BaseException, _: object) -> None:
         if not issubclass(kind, KeyboardInterrupt):

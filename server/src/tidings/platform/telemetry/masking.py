@@ -57,7 +57,7 @@ _COST_CHARS = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Bounds:
+class SizeLimits:
     """`value_chars` for one text, `total_chars` for a line's fields together, whatever they are."""
 
     value_chars: int = 2_000
@@ -76,7 +76,7 @@ def _is_short(key: str) -> bool:
     return len(key) <= _MAX_KEY_CHARS and key.isascii()
 
 
-def scrub(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Mask what looks like a credential or a phone number inside a text.
 
     That is a login in a URL, a bearer token, a JWT, `password=…`, an API key or a refresh token of Tidings, the id of
@@ -93,11 +93,11 @@ def scrub(text: str) -> str:
     return _JWT.sub(STARS, text)
 
 
-def clean(fields: Mapping[str, object], bounds: Bounds) -> dict[str, Plain]:
+def mask_fields(fields: Mapping[str, object], bounds: SizeLimits) -> dict[str, Plain]:
     return _Walk(bounds).mapping(fields, 0)
 
 
-def clean_text(text: str, bounds: Bounds) -> str:
+def mask_text(text: str, bounds: SizeLimits) -> str:
     return _Walk(bounds).text(text)
 
 
@@ -106,7 +106,7 @@ class _Walk:
 
     __slots__ = ("left", "limit")
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SizeLimits) -> None:
         self.limit = bounds.value_chars
         self.left = bounds.total_chars
 
@@ -190,7 +190,7 @@ class _Walk:
 
     def text(self, text: str) -> str:
         length = len(text)
-        text = scrub(text) if length <= self.limit and length <= self.left else self.cut(text)
+        text = mask_secrets(text) if length <= self.limit and length <= self.left else self.cut(text)
         self.left -= len(text)
         # a lone surrogate is a str that no encoder takes
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -198,7 +198,7 @@ class _Walk:
     def cut(self, text: str) -> str:
         """Scrubs a little beyond the cut: a secret that the cut splits must be seen whole."""
         limit = min(self.limit, max(self.left, 0))
-        return scrub(text[: limit + _SCRUB_AHEAD_CHARS])[:limit] + f"… ({len(text)} chars)"
+        return mask_secrets(text[: limit + _SCRUB_AHEAD_CHARS])[:limit] + f"… ({len(text)} chars)"
 
 
 def _fields(value: object) -> tuple[str, ...] | None:

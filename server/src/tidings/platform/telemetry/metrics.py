@@ -40,7 +40,7 @@ class BadMetricError(ValueError):
     """A metric that breaks the rules of this file. Raised where it is declared, so at the start."""
 
 
-class Family[M](dict[str | tuple[str, ...], M]):
+class MetricFamily[M](dict[str | tuple[str, ...], M]):
     """A metric per combination of label values, all made at the start: `sends["ok"].inc()`.
 
     A plain dict look-up, so that a hot path pays no more than that. Two labels make a tuple of the key.
@@ -64,14 +64,14 @@ class Metrics:
     def counter(self, name: str, meaning: str) -> Counter:
         return Counter(_counter_name(name), meaning, registry=self.registry)
 
-    def counters(self, name: str, meaning: str, labels: Labels) -> Family[Counter]:
+    def counters(self, name: str, meaning: str, labels: Labels) -> MetricFamily[Counter]:
         names = _label_names(labels)
         return _family(Counter(_counter_name(name), meaning, names, registry=self.registry), labels)
 
     def gauge(self, name: str, meaning: str) -> Gauge:
         return Gauge(_name(name), meaning, registry=self.registry)
 
-    def gauges(self, name: str, meaning: str, labels: Labels) -> Family[Gauge]:
+    def gauges(self, name: str, meaning: str, labels: Labels) -> MetricFamily[Gauge]:
         return _family(Gauge(_name(name), meaning, _label_names(labels), registry=self.registry), labels)
 
     def latency(self, name: str, meaning: str) -> Histogram:
@@ -79,7 +79,7 @@ class Metrics:
             _measured(name, "_seconds"), meaning, buckets=LATENCY_BUCKETS_S, registry=self.registry
         )
 
-    def latencies(self, name: str, meaning: str, labels: Labels) -> Family[Histogram]:
+    def latencies(self, name: str, meaning: str, labels: Labels) -> MetricFamily[Histogram]:
         full, names = _measured(name, "_seconds"), _label_names(labels)
         return _family(
             Histogram(full, meaning, names, buckets=LATENCY_BUCKETS_S, registry=self.registry), labels
@@ -90,14 +90,16 @@ class Metrics:
             _measured(name, "_bytes"), meaning, buckets=SIZE_BUCKETS_BYTES, registry=self.registry
         )
 
-    def tally(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+    def counter_callback(self, name: str, meaning: str, read: Callable[[], float]) -> None:
         """A counter that its owner keeps as a plain number, read when somebody scrapes: costs nothing else.
 
         `read` is called from another thread: it must only look.
         """
         self.registry.register(_Tally(_counter_name(name), meaning, read))
 
-    def tallies(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+    def counter_callbacks(
+        self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]
+    ) -> None:
         """The same, with a label whose values the owner knows: one series for each that `read` gives.
 
         The owner sees to it that they are few; past the bound the rest is left out, and the page says how many.
@@ -145,9 +147,9 @@ class _Tallies(Collector):
         yield family
 
 
-def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> Family[M]:
+def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> MetricFamily[M]:
     combinations = product(*labels.values())
-    return Family(
+    return MetricFamily(
         {values if len(values) > 1 else values[0]: metric.labels(*values) for values in combinations}
     )
 

@@ -16,10 +16,10 @@ from opentelemetry.util.types import AttributeValue
 
 from tidings.kernel.secrets import Secret
 from tidings.platform.telemetry import propagation
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 from tidings.platform.telemetry.propagation import Headers
 
-type Attributes = Mapping[str, AttributeValue]
+type SpanAttributes = Mapping[str, AttributeValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Tracing:
         *,
         kind: SpanKind = SpanKind.INTERNAL,
         parent: Context | None = None,
-        attributes: Attributes | None = None,
+        attributes: SpanAttributes | None = None,
     ) -> AbstractContextManager[Span]:
         """A span around a `with` block; a child of the current one unless `parent` says otherwise."""
         if self._tracer is None:
@@ -126,10 +126,10 @@ class _Spanning:
         self._span.end()
 
 
-def configure(identity: Identity, options: TracingOptions) -> Tracing:
+def configure_tracing(identity: ProcessIdentity, options: TracingOptions) -> Tracing:
     if options.endpoint is None:
         return Tracing(None, None, ExportCounts(), options.flush_s)
     # The SDK, its exporter and protobuf take half a second to import: only who exports pays for them.
     from tidings.platform.telemetry import export  # noqa: PLC0415 - see above
 
-    return export.to_collector(identity, options, options.endpoint)
+    return export.otlp_tracing(identity, options, options.endpoint)

@@ -1,7 +1,7 @@
 """The relay's engines: the stream, the leases, and the books of repair."""
 
-from tidings.relay.store.books import DynamoBooks
-from tidings.relay.store.feed import StreamFeed
-from tidings.relay.store.leases import DynamoLeases
+from tidings.relay.store.books import DynamoRepairReader
+from tidings.relay.store.feed import DynamoChangeStream
+from tidings.relay.store.leases import DynamoLeaseStore
 
-__all__ = ["DynamoBooks", "DynamoLeases", "StreamFeed"]
+__all__ = ["DynamoChangeStream", "DynamoLeaseStore", "DynamoRepairReader"]

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.outcomes import unread
+from tidings.platform.dynamo.outcomes import raise_read_error
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.values import Item
 from tidings.tables.items.chat import chat_key, user_key
 from tidings.tables.patterns import chats as chat_patterns
 from tidings.tables.patterns import messages as patterns
 
-AT_ONCE = 200
+MAX_CONCURRENT = 200
 
 
-class DynamoBooks:
-    def __init__(self, client: Client) -> None:
+class DynamoRepairReader:
+    def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
     async def head(self, chat: ChatKey) -> int:
@@ -30,7 +30,7 @@ class DynamoBooks:
             condition="chat_id = :c AND #s BETWEEN :low AND :high",
             names={"#s": "sequence"},
             values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
-            limit=AT_ONCE,
+            limit=MAX_CONCURRENT,
         )
         return await self._query(query)
 
@@ -42,14 +42,14 @@ class DynamoBooks:
             async for page in self._client.pages(chat_patterns.LIST_CHATS_OF_USER, query):
                 found += [_chat(item) for item in page.items]
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
         return found
 
     async def _query(self, query: Query) -> Sequence[Item]:
         try:
             return (await self._client.query(patterns.REPAIR, query)).items
         except DynamoError as error:
-            unread(error)
+            raise_read_error(error)
 
 
 def _chat(item: Item) -> ChatKey:

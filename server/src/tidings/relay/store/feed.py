@@ -7,20 +7,20 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.errors import (
     DynamoError,
     IteratorExpiredError,
-    MissingError,
+    NotFoundError,
     RecordsTrimmedError,
 )
-from tidings.platform.dynamo.records import Change, Records, StreamDescription, StreamList
-from tidings.platform.dynamo.records import Record as Told
+from tidings.platform.dynamo.records import ChangeType, Records, StreamDescription, StreamList
+from tidings.platform.dynamo.records import StreamRecord as Told
 from tidings.platform.dynamo.streams import StartAt
-from tidings.relay.model import Committed, Expired, Page, Record, Shard, ShardId
-from tidings.relay.ports import AwayError, IteratorOverError, TrimmedError
+from tidings.relay.model import ContentExpired, EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
+from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
 
 _TABLE = "messages"
 _CHAT_PARTS, _EPHEMERAL_PARTS = 2, 3
 
 
-class FourCalls(Protocol):
+class StreamsCalls(Protocol):
     async def list_streams(self, table: str | None = None, *, start: str | None = None) -> StreamList: ...
 
     async def describe(self, stream_arn: str, *, start: str | None = None) -> StreamDescription: ...
@@ -32,15 +32,15 @@ class FourCalls(Protocol):
     async def records(self, iterator: str, *, limit: int | None = None) -> Records: ...
 
 
-class StreamFeed:
+class DynamoChangeStream:
     """Also reads a stream that was switched off: for 24 hours it still has what nobody may have audited."""
 
-    def __init__(self, calls: FourCalls, *, page_records: int = 1000) -> None:
+    def __init__(self, calls: StreamsCalls, *, page_records: int = 1000) -> None:
         self._calls = calls
         self._page_records = page_records
         self._stream_of: dict[ShardId, str] = {}
 
-    async def shards(self) -> Sequence[Shard]:
+    async def shards(self) -> Sequence[StreamShard]:
         try:
             return [shard for stream in await self._streams() for shard in await self._shards_of(stream)]
         except DynamoError as error:
@@ -53,12 +53,12 @@ class StreamFeed:
         except DynamoError as error:
             _fail(error)
 
-    async def page(self, iterator: str) -> Page:
+    async def page(self, iterator: str) -> RecordPage:
         try:
             told = await self._calls.records(iterator, limit=self._page_records)
         except DynamoError as error:
             _fail(error)
-        return Page([_record(each) for each in told.records], told.iterator)
+        return RecordPage([_record(each) for each in told.records], told.iterator)
 
     async def _streams(self) -> Sequence[str]:
         found: list[str] = []
@@ -70,8 +70,8 @@ class StreamFeed:
             if start is None:
                 return found
 
-    async def _shards_of(self, stream: str) -> Sequence[Shard]:
-        found: list[Shard] = []
+    async def _shards_of(self, stream: str) -> Sequence[StreamShard]:
+        found: list[StreamShard] = []
         start: str | None = None
         while True:
             told = await self._calls.describe(stream, start=start)
@@ -79,7 +79,9 @@ class StreamFeed:
                 shard = ShardId(each.shard_id)
                 self._stream_of[shard] = stream
                 found.append(
-                    Shard(shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id))
+                    StreamShard(
+                        shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id)
+                    )
                 )
             start = told.last_evaluated_shard_id
             if start is None:
@@ -88,28 +90,28 @@ class StreamFeed:
 
 def _fail(error: DynamoError) -> NoReturn:
     if isinstance(error, IteratorExpiredError):
-        raise IteratorOverError from error
+        raise StreamIteratorExpiredError from error
     if isinstance(error, RecordsTrimmedError):
         raise TrimmedError from error
-    if error.transient or isinstance(error, MissingError):  # the table may be on its way
-        raise AwayError(f"the stream: {error}") from error
+    if error.transient or isinstance(error, NotFoundError):  # the table may be on its way
+        raise RelaySourceUnavailableError(f"the stream: {error}") from error
     raise error
 
 
-def _record(told: Told) -> Record:
-    at_ms = None if told.created_at is None else round(told.created_at.timestamp() * 1000)
-    return Record(told.sequence_number, at_ms, _news(told), told.size_bytes)
+def _record(on_commit: Told) -> ShardRecord:
+    at_ms = None if on_commit.created_at is None else round(on_commit.created_at.timestamp() * 1000)
+    return ShardRecord(on_commit.sequence_number, at_ms, _news(on_commit), on_commit.size_bytes)
 
 
-def _news(told: Told) -> Committed | Expired | None:
+def _news(on_commit: Told) -> EntryCommitted | ContentExpired | None:
     """New entries, and ephemeral content that its time has removed. Edits, redactions and the rest tell nothing here:
     each has an entry of its own.
     """
-    parts = str(told.keys["chat_id"]).split("#")
+    parts = str(on_commit.keys["chat_id"]).split("#")
     chat = ChatKey(TenantId(parts[0]), ChatId(parts[1]))
-    sequence = int(told.keys["sequence"])
-    if told.change is Change.INSERT and len(parts) == _CHAT_PARTS:
-        return Committed(chat, sequence)
-    if told.change is Change.REMOVE and told.is_expiry and len(parts) == _EPHEMERAL_PARTS:
-        return Expired(chat, sequence)
+    sequence = int(on_commit.keys["sequence"])
+    if on_commit.change is ChangeType.INSERT and len(parts) == _CHAT_PARTS:
+        return EntryCommitted(chat, sequence)
+    if on_commit.change is ChangeType.REMOVE and on_commit.is_expiry and len(parts) == _EPHEMERAL_PARTS:
+        return ContentExpired(chat, sequence)
     return None

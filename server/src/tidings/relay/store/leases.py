@@ -3,16 +3,16 @@
 from collections.abc import Collection, Mapping
 from typing import NoReturn
 
-from tidings.kernel.clock import Clock, time_text
-from tidings.platform.dynamo.client import Client
+from tidings.kernel.clock import Clock, format_ms
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import AwayError
+from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.tables.items.accounts import SHARD_LEASE
 from tidings.tables.patterns import accounts as patterns
 
-KEPT_S = 3 * 24 * 3600
+LEASE_TTL_S = 3 * 24 * 3600
 """Longer than the stream lists a shard that has closed."""
 _NAMES = {"#token": "token", "#ttl": "ttl"}
 _CHECKED = "#token = :seen"
@@ -20,10 +20,10 @@ _RENEW = "SET #token = :next, checkpoint = :checkpoint, updated_at = :now, #ttl 
 _RENEW_UNMOVED = "SET #token = :next, updated_at = :now, #ttl = :ttl"
 
 
-class DynamoLeases:
+class DynamoLeaseStore:
     """Clocks of different machines are never compared here: `updated_at` is for people, `ttl` has days to spare."""
 
-    def __init__(self, client: Client, clock: Clock, *, timeout_s: float = 3.0) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, *, timeout_s: float = 3.0) -> None:
         self._client = client
         self._clock = clock
         self._timeout_s = timeout_s
@@ -123,13 +123,13 @@ class DynamoLeases:
         except DynamoError as error:
             _fail(error)
 
-    def _values(self, seen: int) -> dict[str, Value]:
+    def _values(self, seen: int) -> dict[str, ItemValue]:
         now_ms = self._clock.now_ms()
         return {
             ":seen": seen,
             ":next": seen + 1,
-            ":now": time_text(now_ms),
-            ":ttl": now_ms // 1000 + KEPT_S,
+            ":now": format_ms(now_ms),
+            ":ttl": now_ms // 1000 + LEASE_TTL_S,
         }
 
 
@@ -148,5 +148,5 @@ def _lease(shard: ShardId, item: Item) -> Lease:
 
 def _fail(error: DynamoError) -> NoReturn:
     if error.transient or error.maybe_applied:
-        raise AwayError(f"the leases: {error}") from error
+        raise RelaySourceUnavailableError(f"the leases: {error}") from error
     raise error

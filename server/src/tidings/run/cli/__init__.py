@@ -39,14 +39,14 @@ COMMANDS = {
     "user": "Users and their sessions.",
 }
 
-BROUGHT: Final = "tidings.commands"
+PLUGIN_GROUP: Final = "tidings.commands"
 """The group of entry points. What such a command does is said by the summary of the package that brings it."""
 
 
 @cache
-def brought() -> dict[str, EntryPoint]:
+def plugin_commands() -> dict[str, EntryPoint]:
     """Commands of other packages; one of ours is not replaced."""
-    return {found.name: found for found in entry_points(group=BROUGHT) if found.name not in COMMANDS}
+    return {found.name: found for found in entry_points(group=PLUGIN_GROUP) if found.name not in COMMANDS}
 
 
 def _summary(found: EntryPoint) -> str:
@@ -57,7 +57,7 @@ def _summary(found: EntryPoint) -> str:
 class _Lazy(click.Group):
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*COMMANDS, *brought()})
+        return sorted({*COMMANDS, *plugin_commands()})
 
     @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -66,8 +66,8 @@ class _Lazy(click.Group):
             command = importlib.import_module(f"tidings.run.cli.{cmd_name}").group
             _summarize(command)
             return command
-        if cmd_name in brought():
-            command = brought()[cmd_name].load()
+        if cmd_name in plugin_commands():
+            command = plugin_commands()[cmd_name].load()
             return command
         return None
 
@@ -82,7 +82,7 @@ class _Lazy(click.Group):
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        told = COMMANDS | {name: _summary(found) for name, found in brought().items()}
+        told = COMMANDS | {name: _summary(found) for name, found in plugin_commands().items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(told.items()))
 
@@ -107,7 +107,7 @@ def main() -> None:
         # outside its standalone mode click returns the code of an Exit instead of raising it
         sys.exit(tidings.main(standalone_mode=False))
     except TidingsError as error:
-        _tell(error)
+        _print_error(error)
         sys.exit(ExitCode.SETTINGS_INVALID if error.code is Code.SETTINGS_INVALID else 1)
     except click.Abort:
         echo("stopped", err=True)
@@ -117,7 +117,7 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
-def _tell(error: TidingsError) -> None:
+def _print_error(error: TidingsError) -> None:
     echo(error.message, fg="red", err=True)
     if error.hint:
         echo(error.hint, err=True)

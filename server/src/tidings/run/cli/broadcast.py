@@ -3,15 +3,15 @@
 import click
 
 from tidings.broadcasts.model import PARTS, STALE_MS
-from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.ids import TenantId
-from tidings.notices.broadcast import ALL_AT_ONCE, Step, WideWish
+from tidings.notices.broadcast import WITHOUT_RAMP, BroadcastRequest, RolloutStep
 from tidings.notices.config import check_inbox_id
-from tidings.notices.cost import price
-from tidings.notices.model import EVERYONE, Content, NoticeId
-from tidings.run.cli.inbox import object_of, run_cases
+from tidings.notices.cost import estimate_cost
+from tidings.notices.model import EVERYONE, NotificationContent, NotificationId
+from tidings.run.cli.inbox import parse_object, run_with_inboxes
 from tidings.run.cli.output import echo
-from tidings.run.inboxes import NoticeCases
+from tidings.run.inboxes import InboxServices
 
 
 @click.group(name="broadcast")
@@ -46,17 +46,17 @@ def send(
     key: str | None,
 ) -> None:
     """Send a notice to everyone, or to a segment: every reader has it within a second."""
-    wish = WideWish(
-        message=object_of(message),
+    wish = BroadcastRequest(
+        message=parse_object(message),
         segment=segment,
         category=category,
         starts_ms=_ms(starts_at),
         expires_ms=_ms(expires_at),
-        steps=tuple(_step(each) for each in steps) or ALL_AT_ONCE,
+        steps=tuple(_step(each) for each in steps) or WITHOUT_RAMP,
         tracks_reads=track_reads,
     )
-    sent = run_cases(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
-    echo(f"notice   {sent.notice}\nsequence {sent.reached.sequence or '-'}")
+    sent = run_with_inboxes(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
+    echo(f"notice   {sent.notification}\nsequence {sent.status.sequence or '-'}")
     for job in sent.jobs:
         echo(f"job      {job}")
 
@@ -77,7 +77,9 @@ def show(tenant: str, inbox: str, notice: str) -> None:
 @click.argument("percent", type=click.IntRange(1, 100))
 def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
     """Show NOTICE to PERCENT of its users."""
-    run_cases(lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NoticeId(notice), percent))
+    run_with_inboxes(
+        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notice), percent)
+    )
     _show(tenant, inbox, notice)
 
 
@@ -87,7 +89,7 @@ def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
 @click.argument("notice")
 def halt(tenant: str, inbox: str, notice: str) -> None:
     """No further step of NOTICE, also of those that are planned; who has it keeps it."""
-    run_cases(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NoticeId(notice)))
+    run_with_inboxes(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notice)))
     _show(tenant, inbox, notice)
 
 
@@ -97,7 +99,7 @@ def halt(tenant: str, inbox: str, notice: str) -> None:
 @click.argument("notice")
 def recall(tenant: str, inbox: str, notice: str) -> None:
     """Hide NOTICE from everybody, and empty what it said."""
-    run_cases(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NoticeId(notice)))
+    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notice)))
     _show(tenant, inbox, notice)
 
 
@@ -107,39 +109,43 @@ def recall(tenant: str, inbox: str, notice: str) -> None:
 @click.option("--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Of its users.")
 def estimate(tenant: str, segment: str | None, percent: int) -> None:
     """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
-    reach = run_cases(lambda cases: cases.wide.estimate(TenantId(tenant), segment)).of_percent(percent)
-    cost = price(reach.users)
+    reach = run_with_inboxes(lambda cases: cases.broadcasts.estimate(TenantId(tenant), segment)).of_percent(
+        percent
+    )
+    cost = estimate_cost(reach.users)
     echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
     echo(f"write units  {cost.write_units}, ${cost.dollars:f}")
     echo(f"if copied    {cost.copied_write_units:,}, ${cost.copied_dollars:f}")
 
 
-def _show(tenant: str, inbox: str, notice: str) -> None:
-    async def found(cases: NoticeCases) -> None:
-        content = await cases.broadcast.find(TenantId(tenant), check_inbox_id(inbox), NoticeId(notice))
-        reached = await cases.broadcast.reached(TenantId(tenant), inbox, NoticeId(notice))
+def _show(tenant: str, inbox: str, notification: str) -> None:
+    async def found(cases: InboxServices) -> None:
+        content = await cases.broadcast.find(
+            TenantId(tenant), check_inbox_id(inbox), NotificationId(notification)
+        )
+        reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        echo(f"notice   {notice}\nto       {_whom(content)}")
+        echo(f"notice   {notification}\nto       {_whom(content)}")
         echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
-            echo(f"recalled {time_text(redacted_ms)}, gone everywhere by {time_text(redacted_ms + STALE_MS)}")
+            echo(f"recalled {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}")
 
-    run_cases(found)
+    run_with_inboxes(found)
 
 
-def _whom(content: Content) -> str:
+def _whom(content: NotificationContent) -> str:
     return "everyone" if content.reach == EVERYONE else f"segment {content.reach}"
 
 
 def _ms(text: str | None) -> int | None:
     try:
-        return None if text is None else time_ms(text)
+        return None if text is None else parse_ms(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is no time: 2026-12-01T08:00:00Z is one") from error
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> RolloutStep:
     percent, _, after_s = text.partition("@")
     if not percent.isdecimal() or not (after_s or "0").isdecimal():
         raise click.BadParameter(f"{text!r} is no step: 25 or 25@3600 is one")
-    return Step(int(percent), int(after_s or 0))
+    return RolloutStep(int(percent), int(after_s or 0))

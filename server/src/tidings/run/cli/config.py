@@ -4,7 +4,7 @@ import click
 
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.settings.load import FIELDS, load
-from tidings.run.settings.show import page, rows
+from tidings.run.settings.show import rows, settings_page
 
 
 @click.group(name="config")
@@ -31,4 +31,4 @@ def show() -> None:
 @group.command()
 def doc() -> None:
     """Print the reference page of the settings, in Markdown."""
-    echo(page(), nl=False)
+    echo(settings_page(), nl=False)

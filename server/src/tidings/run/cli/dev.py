@@ -13,8 +13,8 @@ def group(*, fresh: bool, raw: bool, no_reload: bool) -> None:
     Data is kept in .tidings over a stop. Ctrl-C ends everything.
     """
     try:
-        from tidings.run.dev.session import Wanted, run_dev  # noqa: PLC0415 - a second that `--help` need not wait
+        from tidings.run.dev.session import DevOptions, run_dev  # noqa: PLC0415 - a second that `--help` need not wait
     except ModuleNotFoundError as error:
         raise click.ClickException(f"{error}. `tidings dev` needs pip install 'tidings[engines]'.") from error
 
-    raise click.exceptions.Exit(run_dev(Wanted(is_fresh=fresh, is_raw=raw, watches=not no_reload)))
+    raise click.exceptions.Exit(run_dev(DevOptions(is_fresh=fresh, is_raw=raw, watches=not no_reload)))

@@ -16,21 +16,21 @@ def group(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
 
     Ends with 1 if something is wrong; warnings alone end with 0, unless --strict.
     """
-    from tidings.run.doctor.examine import examine  # noqa: PLC0415 - a second that `--help` need not wait
-    from tidings.run.doctor.model import Finding, State  # noqa: PLC0415 - as above
-    from tidings.run.doctor.page import shown, summary  # noqa: PLC0415 - as above
+    from tidings.run.doctor.examine import run_checks  # noqa: PLC0415 - a second that `--help` need not wait
+    from tidings.run.doctor.model import CheckState, Finding  # noqa: PLC0415 - as above
+    from tidings.run.doctor.page import format_finding, summarize_findings  # noqa: PLC0415 - as above
 
     findings: list[Finding] = []
     console = SafeConsole(soft_wrap=True, stderr=is_json)
     with console.status("looking …") as status:
-        for finding in examine(admin, lambda what: status.update(f"looking at {what} …")):
+        for finding in run_checks(admin, lambda what: status.update(f"looking at {what} …")):
             findings.append(finding)
             if not is_json:
-                console.print(shown(finding))
+                console.print(format_finding(finding))
     if is_json:
         echo_json({"findings": findings})
     else:
-        console.print(summary(findings))
-    bad = {State.WRONG, State.WARNING} if strict else {State.WRONG}
+        console.print(summarize_findings(findings))
+    bad = {CheckState.WRONG, CheckState.WARNING} if strict else {CheckState.WRONG}
     if any(finding.state in bad for finding in findings):
         raise click.exceptions.Exit(_WRONG)

@@ -9,17 +9,17 @@ import psutil
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tidings.engines import ready
-from tidings.engines.cache import Cache, user_cache
-from tidings.engines.fleet import RUNNERS, Fleet
-from tidings.engines.model import DynamoKind, Engine, Wish
-from tidings.engines.plan import kinds
-from tidings.engines.state import Running
+from tidings.engines.cache import DownloadCache, default_cache
+from tidings.engines.fleet import RUNNERS, LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
+from tidings.engines.plan import engine_modules
+from tidings.engines.state import RunningEngine
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
-from tidings.run.settings.load import Key, Loaded, load
+from tidings.run.settings.load import Key, LoadedSettings, load
 
 _ENGINES = click.Choice([engine.value for engine in Engine])
 _DYNAMO = click.Choice(["local", "dynoxide"])
-_SET_BY: dict[Engine, Key] = {
+_ENDPOINT_SETTINGS: dict[Engine, Key] = {
     Engine.DYNAMO: ("dynamo", "endpoint"),
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
@@ -40,8 +40,8 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
     """Start NAMES, or all that the settings do not place elsewhere. What runs already stays as it is."""
     loaded = load()
     chosen = loaded.settings.engines
-    wanted = frozenset(Engine(name) for name in names) or frozenset(Engine) - elsewhere(loaded).keys()
-    wish = Wish(
+    wanted = frozenset(Engine(name) for name in names) or frozenset(Engine) - remote_engines(loaded).keys()
+    wish = StartRequest(
         engines=wanted,
         dynamo=dynamo or chosen.dynamo,
         on_disk=on_disk or chosen.on_disk,
@@ -101,27 +101,29 @@ def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
     loaded = load()
     with _working(loaded) as fleet:
         for kind in dynamo or (loaded.settings.engines.dynamo,):
-            for runner in kinds(Wish(dynamo=kind)):
+            for runner in engine_modules(StartRequest(dynamo=kind)):
                 RUNNERS[runner].install(fleet.cache, fleet.progress)
     echo(f"everything is there: {fleet.cache.path}")
 
 
-def elsewhere(loaded: Loaded) -> dict[Engine, str]:
+def remote_engines(loaded: LoadedSettings) -> dict[Engine, str]:
     """Engines that the settings place somewhere that we do not run: AWS, MSK, ElastiCache, a colleague's machine."""
     return {
         engine: str(getattr(getattr(loaded.settings, section), name))
-        for engine, (section, name) in _SET_BY.items()
+        for engine, (section, name) in _ENDPOINT_SETTINGS.items()
         if loaded.sources.get((section, name)) not in (None, "running engines")
     }
 
 
-def _fleet(loaded: Loaded) -> Fleet:
+def _fleet(loaded: LoadedSettings) -> LocalCluster:
     chosen = loaded.settings.engines
-    return Fleet(chosen.data_dir, Cache(chosen.cache_dir) if chosen.cache_dir else user_cache())
+    return LocalCluster(
+        chosen.data_dir, DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    )
 
 
 @contextmanager
-def _working(loaded: Loaded) -> Iterator[Fleet]:
+def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
     """A fleet that tells what it is doing: a bar on a terminal, a line per step elsewhere."""
     fleet = _fleet(loaded)
     console = SafeConsole(stderr=True)
@@ -141,23 +143,23 @@ def _working(loaded: Loaded) -> Iterator[Fleet]:
         yield fleet
 
 
-def _show(running: list[Running], loaded: Loaded) -> None:
+def _show(running: list[RunningEngine], loaded: LoadedSettings) -> None:
     table = SafeTable("engine", "what", "state", "at", "process", "memory")
     for r in running:
         table.add_row(r.node.name, RUNNERS[r.node.kind].version(), *_state(r))
     here = {r.node.engine for r in running}
-    for engine, where in elsewhere(loaded).items():
+    for engine, where in remote_engines(loaded).items():
         if engine not in here:
             table.add_row(engine, "set elsewhere", _reach(where), where, "-", "-")
     for engine in Engine:
-        if engine not in here | elsewhere(loaded).keys():
+        if engine not in here | remote_engines(loaded).keys():
             table.add_row(engine, "-", "stopped", "-", "-", "-", style="dim")
     SafeConsole().print(table)
     for r in (r for r in running if not r.is_alive):
         echo(f"{r.node.name} has died; its log: {r.node.log}", fg="red", err=True)
 
 
-def _state(running: Running) -> tuple[str, str, str, str]:
+def _state(running: RunningEngine) -> tuple[str, str, str, str]:
     process = running.pid.find()
     kept = "on disk" if running.node.on_disk else "scratch"
     if process is None:
@@ -173,4 +175,4 @@ def _reach(where: str) -> str:
     host, _, port = where.partition(",")[0].removeprefix("http://").removeprefix("https://").rpartition(":")
     if not host or not port.isdigit():
         return "not tried"
-    return "[green]open[/green]" if ready.port_is_open(host, int(port)) else "[red]no answer[/red]"
+    return "[green]open[/green]" if ready.is_port_open(host, int(port)) else "[red]no answer[/red]"

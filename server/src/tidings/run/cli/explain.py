@@ -2,7 +2,7 @@
 
 import click
 
-from tidings.api.error_pages import explained
+from tidings.api.error_pages import explain_error_code
 from tidings.kernel.errors import Code
 from tidings.run.cli.output import echo
 
@@ -11,4 +11,4 @@ from tidings.run.cli.output import echo
 @click.argument("code", type=click.Choice([code.value for code in Code]), metavar="CODE")
 def group(code: str) -> None:
     """Explain an error code, such as settings_invalid."""
-    echo(explained(Code(code)))
+    echo(explain_error_code(Code(code)))

@@ -11,25 +11,25 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.accounts.rules import check_user_id
-from tidings.jobs.store import KafkaChunks
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.jobs.store import KafkaChunkPublisher
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.notices.config import Defaults, Inbox, Wanted, check_inbox_id, new_inbox, wanted_of
-from tidings.notices.model import Owner
-from tidings.notices.send import Wish
-from tidings.platform.redis.client import Redis
+from tidings.notices.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
+from tidings.notices.model import InboxKey
+from tidings.notices.send import SendNotificationRequest
+from tidings.platform.redis.client import RedisClient
 from tidings.run import publishing
 from tidings.run.accounts import open_tables
-from tidings.run.cli.missing import missing_tenant_named
+from tidings.run.cli.missing import explain_missing_tenant
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
-from tidings.run.inboxes import NoticeCases, join_serving
-from tidings.run.keys import open_keys
-from tidings.run.options import kafka_connection, redis_options, refuse_faulty
+from tidings.run.inboxes import InboxServices, build_serving_inboxes
+from tidings.run.keys import open_key_ring
+from tidings.run.options import kafka_config, redis_options, validate_settings
 from tidings.run.settings import Settings
 from tidings.run.settings.load import load
 
-_TELL_S = 1.0
+_PROGRESS_EVERY_S = 1.0
 
 
 @click.group(name="inbox")
@@ -37,7 +37,7 @@ def group() -> None:
     """Inboxes of a tenant: what they take, sends, and why a count is what it is."""
 
 
-class _Given(TypedDict):
+class _InboxOptions(TypedDict):
     title: str | None
     description: str | None
     category: tuple[str, ...]
@@ -67,16 +67,16 @@ class _Given(TypedDict):
 @click.option(
     "--known-users/--all-users", default=None, help="Whether only users with a profile get its notices."
 )
-def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
+def set_(tenant: str, inbox: str, **given: Unpack[_InboxOptions]) -> None:
     """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
 
-    async def act(cases: NoticeCases) -> Inbox:
+    async def act(cases: InboxServices) -> Inbox:
         new = new_inbox(inbox, await cases.defaults.read(TenantId(tenant)))
         return await cases.inboxes.set(
-            TenantId(tenant), inbox, lambda before: _changed(wanted_of(before) if before else new, given)
+            TenantId(tenant), inbox, lambda before: _changed(spec_of(before) if before else new, given)
         )
 
-    _show(run_cases(act))
+    _show(run_with_inboxes(act))
 
 
 @group.command()
@@ -86,18 +86,18 @@ def set_(tenant: str, inbox: str, **given: Unpack[_Given]) -> None:
 def defaults(tenant: str, *, retention_days: int | None, known_users: bool | None) -> None:
     """What new inboxes of TENANT get if nothing else is said. Changes what is given of it; those that there are stay as they are."""
 
-    def wish(before: Defaults) -> Defaults:
-        return Defaults(
+    def wish(before: InboxDefaults) -> InboxDefaults:
+        return InboxDefaults(
             retention_days=before.retention_days if retention_days is None else retention_days or None,
             is_for_known_users=before.is_for_known_users if known_users is None else known_users,
         )
 
-    async def act(cases: NoticeCases) -> Defaults:
+    async def act(cases: InboxServices) -> InboxDefaults:
         if retention_days is None and known_users is None:
             return await cases.defaults.read(TenantId(tenant))
         return await cases.defaults.set(TenantId(tenant), wish)
 
-    _show_defaults(run_cases(act))
+    _show_defaults(run_with_inboxes(act))
 
 
 @group.command()
@@ -105,14 +105,14 @@ def defaults(tenant: str, *, retention_days: int | None, known_users: bool | Non
 @click.argument("inbox")
 def show(tenant: str, inbox: str) -> None:
     """What INBOX of TENANT is."""
-    _show(run_cases(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
+    _show(run_with_inboxes(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
 
 
 @group.command(name="list")
 @click.argument("tenant")
 def list_(tenant: str) -> None:
     """The inboxes of TENANT."""
-    found: Sequence[Inbox] = run_cases(lambda cases: cases.inboxes.listed(TenantId(tenant)))
+    found: Sequence[Inbox] = run_with_inboxes(lambda cases: cases.inboxes.listed(TenantId(tenant)))
     table = SafeTable("inbox", "title", "categories", "retention")
     for each in found:
         table.add_row(each.id, each.title, ", ".join(each.categories), _kept(each.retention_days))
@@ -143,9 +143,11 @@ def send(
 ) -> None:
     """Send a notice to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
-    wish = Wish(uids=[check_user_id(user) for user in named], message=object_of(message), category=category)
-    sent = run_cases(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notice {sent.notice}\njob    {sent.job}\nusers  {sent.total}")
+    wish = SendNotificationRequest(
+        uids=[check_user_id(user) for user in named], message=parse_object(message), category=category
+    )
+    sent = run_with_inboxes(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
+    echo(f"notice {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
 
 
 @group.command()
@@ -155,78 +157,78 @@ def send(
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notices make up USER's counts, and why the others do not."""
-    owner = Owner(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
-    explained = run_cases(lambda cases: cases.read.explain(owner, limit))
-    sheet = explained.sheet
+    owner = InboxKey(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
+    explained = run_with_inboxes(lambda cases: cases.read.explain(owner, limit))
+    sheet = explained.snapshot
     echo(f"unread {sheet.total}, unseen {sheet.unseen}")
     table = SafeTable("notice", "counted", "why", "since")
     for row, is_counted, why, at_ms in explained.reasons:
-        table.add_row(row.id, "yes" if is_counted else "", why.value, time_text(at_ms))
+        table.add_row(row.id, "yes" if is_counted else "", why.value, format_ms(at_ms))
     SafeConsole().print(table)
 
 
 @asynccontextmanager
-async def open_cases() -> AsyncIterator[NoticeCases]:
+async def open_inbox_services() -> AsyncIterator[InboxServices]:
     settings, clock = load().settings, SystemClock()
-    refuse_faulty(settings, [kafka_connection, redis_options])
+    validate_settings(settings, [kafka_config, redis_options])
     async with (
-        publishing.opened(settings) as publisher,
+        publishing.open_publisher(settings) as publisher,
         _redis(settings) as redis,
         open_tables(settings.dynamo) as client,
-        open_keys(settings, client, clock) as keys,
-        missing_tenant_named(settings, client),
+        open_key_ring(settings, client, clock) as keys,
+        explain_missing_tenant(settings, client),
     ):
-        cases, live = join_serving(
-            client, keys, clock, KafkaChunks(publisher), redis, settings=settings.notices
+        cases, live = build_serving_inboxes(
+            client, keys, clock, KafkaChunkPublisher(publisher), redis, settings=settings.notices
         )
         yield cases
-        await live.settled(_TELL_S)
+        await live.wait_idle(_PROGRESS_EVERY_S)
 
 
 @asynccontextmanager
-async def _redis(settings: Settings) -> AsyncIterator[Redis]:
-    redis = await Redis.connect(redis_options(settings), wait=False)
+async def _redis(settings: Settings) -> AsyncIterator[RedisClient]:
+    redis = await RedisClient.connect(redis_options(settings), wait=False)
     try:
         yield redis
     finally:
         await redis.close()
 
 
-def run_cases[T](act: Callable[[NoticeCases], Awaitable[T]]) -> T:
+def run_with_inboxes[T](act: Callable[[InboxServices], Awaitable[T]]) -> T:
     async def acted() -> T:
-        async with open_cases() as cases:
+        async with open_inbox_services() as cases:
             return await act(cases)
 
     return asyncio.run(acted())
 
 
-def _changed(wanted: Wanted, given: _Given) -> Wanted:
+def _changed(spec: InboxSpec, given: _InboxOptions) -> InboxSpec:
     changes: dict[str, Any] = {
         "title": given["title"],
         "description": given["description"],
         "categories": given["category"] or None,
-        "schema": object_of(given["schema_file"].read_text()) if given["schema_file"] else None,
+        "schema": parse_object(given["schema_file"].read_text()) if given["schema_file"] else None,
         "retention_days": given["retention_days"],
         "expires_after_s": given["expires_after_s"],
         "default_category": given["default_category"],
         "is_for_known_users": given["known_users"],
     }
-    wanted = replace(wanted, **{name: value for name, value in changes.items() if value is not None})
+    spec = replace(spec, **{name: value for name, value in changes.items() if value is not None})
     return replace(
-        wanted,
-        retention_days=wanted.retention_days or None,
-        expires_after_s=wanted.expires_after_s or None,
+        spec,
+        retention_days=spec.retention_days or None,
+        expires_after_s=spec.expires_after_s or None,
     )
 
 
-def object_of(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise TidingsError(Code.REQUEST_INVALID, f"This is no JSON object: {error}") from error
 
 
-def _show_defaults(defaults: Defaults) -> None:
+def _show_defaults(defaults: InboxDefaults) -> None:
     echo(f"retention  {_kept(defaults.retention_days)}")
     echo(f"users      {'with a profile' if defaults.is_for_known_users else 'all'}")
 
@@ -247,5 +249,5 @@ def _show(inbox: Inbox) -> None:
     table.add_row("retention", _kept(inbox.retention_days))
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
     table.add_row("a notice lives", lives)
-    table.add_row("version", f"{inbox.version}, of {time_text(inbox.updated_ms)}")
+    table.add_row("version", f"{inbox.version}, of {format_ms(inbox.updated_ms)}")
     SafeConsole().print(table)

@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Callable
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from tidings.jobs.model import JobId, JobKind, JobState
-from tidings.jobs.model import Progress as JobProgress
-from tidings.jobs.track import Track
-from tidings.kernel.clock import time_text
+from tidings.jobs.model import JobId, JobKind, JobProgress, JobState
+from tidings.jobs.track import JobService
+from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.run.cli.inbox import open_cases
+from tidings.run.cli.inbox import open_inbox_services
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 
 _STARTED = {False: "the broadcast has not started", True: "the broadcast has started"}
@@ -34,7 +33,7 @@ def list_(tenant: str, limit: int) -> None:
     for each in page.jobs:
         job = each.job
         done = f"{each.done} of {job.total}"
-        created = time_text(job.created_ms)
+        created = format_ms(job.created_ms)
         table.add_row(job.id, job.kind, job.inbox, each.state, done, str(each.failed), created)
     SafeConsole().print(table)
 
@@ -44,7 +43,7 @@ def list_(tenant: str, limit: int) -> None:
 @click.argument("job")
 def show(tenant: str, job: str) -> None:
     """How far JOB of TENANT is."""
-    echo(line_of(_run(lambda track: track.progress(TenantId(tenant), JobId(job)))))
+    echo(job_line(_run(lambda track: track.progress(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -55,7 +54,7 @@ def watch(tenant: str, job: str, every_s: float) -> None:
     """Show JOB as a bar until it is over. Ends with an error if it was cancelled."""
     state = asyncio.run(_watch(TenantId(tenant), JobId(job), every_s))
     if state is JobState.CANCELLED:
-        raise TidingsError(Code.NOTHING_TO_CHANGE, "The job was cancelled.")
+        raise TidingsError(Code.NO_CHANGE, "The job was cancelled.")
 
 
 @group.command()
@@ -63,7 +62,7 @@ def watch(tenant: str, job: str, every_s: float) -> None:
 @click.argument("job")
 def pause(tenant: str, job: str) -> None:
     """Stop JOB where it is. Chunks that are at work are finished."""
-    echo(line_of(_run(lambda track: track.pause(TenantId(tenant), JobId(job)))))
+    echo(job_line(_run(lambda track: track.pause(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -71,7 +70,7 @@ def pause(tenant: str, job: str) -> None:
 @click.argument("job")
 def resume(tenant: str, job: str) -> None:
     """Go on with JOB."""
-    echo(line_of(_run(lambda track: track.resume(TenantId(tenant), JobId(job)))))
+    echo(job_line(_run(lambda track: track.resume(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
@@ -79,7 +78,7 @@ def resume(tenant: str, job: str) -> None:
 @click.argument("job")
 def cancel(tenant: str, job: str) -> None:
     """End JOB for good. What was done stays done."""
-    echo(line_of(_run(lambda track: track.cancel(TenantId(tenant), JobId(job)))))
+    echo(job_line(_run(lambda track: track.cancel(TenantId(tenant), JobId(job)))))
 
 
 async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
@@ -90,35 +89,35 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
         TextColumn("{task.fields[told]}"),
         console=SafeConsole(),
     )
-    async with open_cases() as cases:
+    async with open_inbox_services() as cases:
         at = await cases.track.progress(tenant, job)  # a job that does not exist is reported without a bar
         with bar:
             task = bar.add_task("", total=at.job.total, state="", told="")
             while True:
                 done = at.done + at.failed
-                bar.update(task, total=at.job.total, completed=done, state=at.state.value, told=_told(at))
+                bar.update(task, total=at.job.total, completed=done, state=at.state.value, told=_job_text(at))
                 if at.state in _OVER:
                     break
                 await asyncio.sleep(every_s)
                 at = await cases.track.progress(tenant, job)
-    echo(line_of(at))
+    echo(job_line(at))
     return at.state
 
 
-def line_of(at: JobProgress) -> str:
+def job_line(at: JobProgress) -> str:
     if at.job.kind is JobKind.BROADCAST:  # one step for everybody: neither users nor a rate
         return f"{at.state}: {_STARTED[bool(at.done)]}"
-    return f"{at.state}: {at.done} of {at.job.total} users done, {at.failed} failed; {_told(at)}"
+    return f"{at.state}: {at.done} of {at.job.total} users done, {at.failed} failed; {_job_text(at)}"
 
 
-def _told(at: JobProgress) -> str:
-    left = "" if at.left_s is None or at.state in _OVER else f", {at.left_s:.0f} s left"
+def _job_text(at: JobProgress) -> str:
+    left = "" if at.remaining_s is None or at.state in _OVER else f", {at.remaining_s:.0f} s left"
     return f"{at.rate_per_s:.0f} a second{left}"
 
 
-def _run[T](act: Callable[[Track], Awaitable[T]]) -> T:
+def _run[T](act: Callable[[JobService], Awaitable[T]]) -> T:
     async def acted() -> T:
-        async with open_cases() as cases:
+        async with open_inbox_services() as cases:
             return await act(cases.track)
 
     return asyncio.run(acted())

@@ -6,16 +6,16 @@ from typing import override
 
 import click
 
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, message_id
 from tidings.messages.model import Entry
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeTable, echo, echo_json, show_wide
-from tidings.run.lookup import lookup_of
+from tidings.run.lookup import build_support_lookup
 from tidings.run.settings.load import load
 from tidings.tables.keys import KeyPartError
-from tidings.whereabouts.around import Stretch
+from tidings.whereabouts.around import MessageRange
 
 
 class _Time(click.ParamType[int]):
@@ -61,13 +61,13 @@ def list_(tenant: str, chat: str, at_ms: int | None, limit: int, *, as_json: boo
         _show(key.chat, found)
 
 
-async def _read(chat: ChatKey, at_ms: int | None, limit: int) -> Stretch:
+async def _read(chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
     settings = load().settings
     async with open_tables(settings.dynamo) as client:
-        return await lookup_of(settings, client, SystemClock()).around(chat, at_ms, limit)
+        return await build_support_lookup(settings, client, SystemClock()).around(chat, at_ms, limit)
 
 
-def _show(chat: ChatId, found: Stretch) -> None:
+def _show(chat: ChatId, found: MessageRange) -> None:
     table = SafeTable("message", "committed", "kind", "sender", "about", "edited", "redacted")
     for entry in found.entries:
         shown = _fields(chat, entry)
@@ -82,10 +82,10 @@ def _show(chat: ChatId, found: Stretch) -> None:
 def _fields(chat: ChatId, entry: Entry) -> dict[str, str | None]:
     return {
         "message": message_id(chat, entry.sequence),
-        "committed_at": time_text(entry.created_at_ms),
+        "committed_at": format_ms(entry.created_at_ms),
         "kind": entry.kind.value,
         "sender": entry.sender,
         "refers_to": None if entry.refers_to is None else message_id(chat, entry.refers_to),
-        "edited_at": None if entry.edited_at_ms is None else time_text(entry.edited_at_ms),
-        "redacted_at": None if entry.redacted_at_ms is None else time_text(entry.redacted_at_ms),
+        "edited_at": None if entry.edited_at_ms is None else format_ms(entry.edited_at_ms),
+        "redacted_at": None if entry.redacted_at_ms is None else format_ms(entry.redacted_at_ms),
     }

@@ -8,9 +8,9 @@ import click
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.authentic import AuthenticRows
-from tidings.platform.dynamo.client import Client
-from tidings.run.keys import open_keys
+from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.run.keys import open_key_ring
 from tidings.run.settings import Settings
 from tidings.tenants.store import DynamoTenantStore
 
@@ -19,14 +19,14 @@ _NOT_FOUND = frozenset(
         Code.USER_NOT_FOUND,
         Code.INBOX_NOT_FOUND,
         Code.JOB_NOT_FOUND,
-        Code.NOTICE_NOT_FOUND,
+        Code.NOTIFICATION_NOT_FOUND,
         Code.SEGMENT_NOT_FOUND,
     }
 )
 
 
 @asynccontextmanager
-async def missing_tenant_named(settings: Settings, client: Client) -> AsyncIterator[None]:
+async def explain_missing_tenant(settings: Settings, client: DynamoClient) -> AsyncIterator[None]:
     """Look for the command's TENANT once something in it was not found; raise for the tenant if it does not exist."""
     try:
         yield
@@ -42,6 +42,6 @@ async def missing_tenant_named(settings: Settings, client: Client) -> AsyncItera
         raise
 
 
-async def _exists(settings: Settings, client: Client, tenant: TenantId) -> bool:
-    async with open_keys(settings, client, SystemClock()) as ring:
-        return await DynamoTenantStore(client, AuthenticRows(ring)).read(tenant) is not None
+async def _exists(settings: Settings, client: DynamoClient, tenant: TenantId) -> bool:
+    async with open_key_ring(settings, client, SystemClock()) as ring:
+        return await DynamoTenantStore(client, AuthenticatedRows(ring)).read(tenant) is not None

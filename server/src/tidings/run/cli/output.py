@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_KEPT = frozenset("\n\u200d\u200c")
+_ALLOWED_CONTROLS = frozenset("\n\u200d\u200c")
 """Line feeds, and the joiners of emoji and of scripts that need them."""
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co"})
 """Unicode's categories of control, format, surrogate and private characters."""
@@ -25,7 +25,7 @@ _WIDE_CHARS = 500
 def clean(text: str) -> str:
     """Drop the characters that a terminal would obey instead of showing them."""
     text = text.replace("\t", "    ")
-    return "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _DROPPED)
+    return "".join(c for c in text if c in _ALLOWED_CONTROLS or unicodedata.category(c) not in _DROPPED)
 
 
 def one_line(text: str) -> str:

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from tidings.api.app import described
-from tidings.api.changes import breaking
+from tidings.api.app import app_for_schema
+from tidings.api.changes import find_breaking_api_changes
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.cli.output import echo
 from tidings.run.protocol import schema
-from tidings.run.protocol.breaks import breaks
-from tidings.run.protocol.files import BASELINE, drifted, published, text
+from tidings.run.protocol.breaks import find_breaking_frame_changes
+from tidings.run.protocol.files import BASELINE, file_text, render_all, stale_files
 
 _ROOT = click.option(
     "--root",
@@ -31,9 +31,9 @@ def group() -> None:
 @click.option("--new-baseline", is_flag=True, help="Clients from before no longer count.")
 def write(*, root: Path, new_baseline: bool) -> None:
     """Write schemas, the AsyncAPI document, codes, golden frames and the reference page."""
-    files = published(root)
+    files = render_all(root)
     if new_baseline:
-        files[root / BASELINE] = text(schema.document())
+        files[root / BASELINE] = file_text(schema.schema_document())
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
@@ -46,7 +46,7 @@ def write(*, root: Path, new_baseline: bool) -> None:
 @_ROOT
 def check(*, root: Path) -> None:
     """Fail if a file is not as the types give it, or if the types break clients that are out there."""
-    stale = [f"{path} is not current" for path in drifted(root)]
+    stale = [f"{path} is not current" for path in stale_files(root)]
     broken = [f"breaks clients that are out there: {line}" for line in _broken(root)]
     if stale or broken:
         raise TidingsError(
@@ -54,12 +54,16 @@ def check(*, root: Path) -> None:
             "\n".join(["The protocol is not as published:", *(f"  - {line}" for line in (*stale, *broken))]),
             hint="`tidings protocol write` writes the files. What breaks clients is made otherwise, or given a new baseline.",
         )
-    echo(f"ok: {len(published(root))} files current, no client broken")
+    echo(f"ok: {len(render_all(root))} files current, no client broken")
 
 
 def _broken(root: Path) -> list[str]:
     baseline = root / BASELINE
-    return breaks(msgspec.json.decode(baseline.read_bytes()), schema.document()) if baseline.exists() else []
+    return (
+        find_breaking_frame_changes(msgspec.json.decode(baseline.read_bytes()), schema.schema_document())
+        if baseline.exists()
+        else []
+    )
 
 
 @group.command()
@@ -71,20 +75,20 @@ def _broken(root: Path) -> list[str]:
 )
 def openapi(path: Path | None, *, allow_breaking: bool) -> None:
     """Print the OpenAPI document, or put it in the place of an older one. A change that breaks clients is refused."""
-    made = described().openapi()
+    made = app_for_schema().openapi()
     if path is None:
-        echo(spell(made), nl=False)
+        echo(format_json(made), nl=False)
         return
-    broken = breaking(msgspec.json.decode(path.read_bytes()), made) if path.exists() else []
+    broken = find_breaking_api_changes(msgspec.json.decode(path.read_bytes()), made) if path.exists() else []
     for sentence in broken:
         echo(sentence, fg="red", err=True)
     if broken and not allow_breaking:
         raise click.ClickException(
             "clients that are out there would break; --allow-breaking writes it nevertheless"
         )
-    path.write_bytes(spell(made).encode())
+    path.write_bytes(format_json(made).encode())
 
 
-def spell(document: dict[str, object]) -> str:
+def format_json(document: dict[str, object]) -> str:
     """In lines, so that a change of it can be read."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"

@@ -8,10 +8,10 @@ import click
 
 from tidings.accounts.rules import check_user_id
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.relay.repair import Mended
+from tidings.relay.repair import RepairResult
 from tidings.run.cli.output import echo
-from tidings.run.options import dynamo_endpoint, kafka_connection, refuse_faulty
-from tidings.run.repairing import Bench, Walk, open_bench
+from tidings.run.options import dynamo_endpoint, kafka_config, validate_settings
+from tidings.run.repairing import RepairRun, RepairTools, open_repair
 from tidings.run.settings.load import load
 
 
@@ -54,26 +54,28 @@ def repair(
     if not chats and not users and listed is None:
         raise click.UsageError("Name chats by --chat, --user or --from.")
     settings = load().settings
-    refuse_faulty(settings, (dynamo_endpoint, kafka_connection))
+    validate_settings(settings, (dynamo_endpoint, kafka_config))
 
-    async def act() -> Walk:
-        async with open_bench(settings) as bench:
-            walk = Walk(bench.repair.look if dry_run else bench.repair.mend, chats_per_s, place, _tell)
+    async def act() -> RepairRun:
+        async with open_repair(settings) as bench:
+            walk = RepairRun(
+                bench.repair.inspect if dry_run else bench.repair.repair, chats_per_s, place, _print_result
+            )
             await walk.over(_chats(bench, TenantId(tenant or ""), chats, users, listed or ()))
             return walk
 
     done = asyncio.run(act())
     what = "are behind" if dry_run else "were behind and are mended"
-    echo(f"{done.seen} chats looked at, {done.mended} {what}, {done.entries} entries in all")
+    echo(f"{done.seen} chats looked at, {done.repaired} {what}, {done.entries} entries in all")
 
 
 async def _chats(
-    bench: Bench, tenant: TenantId, chats: Sequence[str], users: Sequence[str], listed: Iterable[str]
+    bench: RepairTools, tenant: TenantId, chats: Sequence[str], users: Sequence[str], listed: Iterable[str]
 ) -> AsyncIterator[ChatKey]:
     for chat in chats:
         yield ChatKey(tenant, ChatId(chat))
     for user in users:
-        for key in await bench.books.chats_of(tenant, check_user_id(user)):
+        for key in await bench.reader.chats_of(tenant, check_user_id(user)):
             yield key
     for line in listed:
         if line.strip():
@@ -81,5 +83,5 @@ async def _chats(
             yield ChatKey(TenantId(owner), ChatId(chat))
 
 
-def _tell(chat: ChatKey, found: Mended) -> None:
+def _print_result(chat: ChatKey, found: RepairResult) -> None:
     echo(f"{chat.tenant}#{chat.chat}: {found.after + 1} to {found.head}")

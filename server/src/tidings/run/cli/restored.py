@@ -10,8 +10,8 @@ from tidings.run import tables, topics
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import echo
 from tidings.run.installation.restore import FENCE_S, Restore
-from tidings.run.installation.row import Installation, Row
-from tidings.run.options import kafka_connection, redis_options, refuse_faulty
+from tidings.run.installation.row import Installation, InstallationStore
+from tidings.run.options import kafka_config, redis_options, validate_settings
 from tidings.run.settings import Settings
 from tidings.run.settings.load import load
 
@@ -66,7 +66,7 @@ def group(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
     for the same moment, it only says so.
     """
     settings = load().settings
-    refuse_faulty(settings, (kafka_connection, redis_options))
+    validate_settings(settings, (kafka_config, redis_options))
     echo(_about(settings, moment))
     if not yes:
         click.confirm("Go on?", abort=True)
@@ -87,13 +87,13 @@ async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: 
     clock = SystemClock()
     async with open_tables(settings.dynamo) as client:
         restore = Restore(
-            row=Row(client, clock),
-            tables=tables.plane_of(settings.dynamo),
-            topics=topics.plane_of(settings.kafka),
+            row=InstallationStore(client, clock),
+            tables=tables.tables_control_plane(settings.dynamo),
+            topics=topics.topics_control_plane(settings.kafka),
             redis=redis_options(settings),
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
-            tell=echo,
+            report=echo,
             is_fenced=is_fenced,
         )
         return await restore.finish(moment, wait_s=wait_s)

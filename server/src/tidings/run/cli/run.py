@@ -15,9 +15,9 @@ def _settings() -> Settings:
     """Also makes the process what `testing.mutant` wants of it, before anything is composed."""
     settings = load().settings
     if settings.testing.mutant is not None:
-        from tidings.run.mutants import become  # noqa: PLC0415 - for tests alone
+        from tidings.run.mutants import activate_mutant  # noqa: PLC0415 - for tests alone
 
-        become(settings.testing.mutant)
+        activate_mutant(settings.testing.mutant)
     return settings
 
 
@@ -35,14 +35,14 @@ _processes = click.option(
 def api(processes: int) -> None:
     """Run the REST API."""
     from tidings.run.api import BUILDS, run_api  # noqa: PLC0415 - half a second that `--help` need not wait
-    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
-    from tidings.run.processes import run_several  # noqa: PLC0415 - see above
+    from tidings.run.options import validate_settings  # noqa: PLC0415 - see above
+    from tidings.run.processes import run_processes  # noqa: PLC0415 - see above
 
     settings = _settings()
     if processes == 1:
         run_api(settings)
-    refuse_faulty(settings, BUILDS)
-    raise click.exceptions.Exit(run_several("api", processes, settings))
+    validate_settings(settings, BUILDS)
+    raise click.exceptions.Exit(run_processes("api", processes, settings))
 
 
 @group.command()
@@ -50,14 +50,14 @@ def api(processes: int) -> None:
 def gateway(processes: int) -> None:
     """Run the WebSocket gateway."""
     from tidings.run.gateway import BUILDS, run_gateway  # noqa: PLC0415 - see above
-    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - see above
-    from tidings.run.processes import run_several  # noqa: PLC0415 - see above
+    from tidings.run.options import validate_settings  # noqa: PLC0415 - see above
+    from tidings.run.processes import run_processes  # noqa: PLC0415 - see above
 
     settings = _settings()
     if processes == 1:
         run_gateway(settings)
-    refuse_faulty(settings, BUILDS)
-    raise click.exceptions.Exit(run_several("gateway", processes, settings))
+    validate_settings(settings, BUILDS)
+    raise click.exceptions.Exit(run_processes("gateway", processes, settings))
 
 
 @group.command()
@@ -88,6 +88,6 @@ def notices() -> None:
 
     Workers deliver notices to users. Run as many as you need.
     """
-    from tidings.run.notices import run_notices  # noqa: PLC0415 - see above
+    from tidings.run.notices import run_notifications  # noqa: PLC0415 - see above
 
-    run_notices(_settings())
+    run_notifications(_settings())

@@ -8,7 +8,7 @@ from typing import Final, override
 import click
 import msgspec
 
-from tidings.kernel.security import FIELDS, LOGGER, OPERATOR, SecurityEventKind, record
+from tidings.kernel.security import FIELDS, LOGGER, OPERATOR, SecurityEventKind, record_security_event
 from tidings.run.cli.output import echo
 
 _READING: Final = frozenset(
@@ -39,7 +39,7 @@ def announce(command: click.Command | None, words: list[str]) -> None:
     logger.handlers = [_Lines()]
     logger.setLevel(logging.INFO)
     OPERATOR.set(getpass.getuser())
-    record(SecurityEventKind.ADMIN_COMMAND, subject=" ".join(path))
+    record_security_event(SecurityEventKind.ADMIN_COMMAND, subject=" ".join(path))
 
 
 def _path(command: click.Command | None, words: list[str]) -> list[str]:

@@ -9,11 +9,11 @@ import click
 from tidings.accounts.rules import check_user_id
 from tidings.broadcasts.model import Segment
 from tidings.broadcasts.segments import MAX_LISTED
-from tidings.kernel.clock import time_text
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import TenantId
-from tidings.run.cli.inbox import object_of, run_cases
+from tidings.run.cli.inbox import parse_object, run_with_inboxes
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
-from tidings.run.inboxes import NoticeCases
+from tidings.run.inboxes import InboxServices
 
 
 @click.group(name="segment")
@@ -27,8 +27,14 @@ def group() -> None:
 @click.option("--predicate", required=True, help="As JSON.")
 def set_(tenant: str, segment: str, predicate: str) -> None:
     """Make SEGMENT of TENANT by a predicate, or change it. Holds everywhere within five seconds."""
-    said = object_of(predicate)
-    _show([run_cases(lambda cases: cases.wide.segments.set_predicate(TenantId(tenant), segment, said))])
+    said = parse_object(predicate)
+    _show(
+        [
+            run_with_inboxes(
+                lambda cases: cases.broadcasts.segments.set_predicate(TenantId(tenant), segment, said)
+            )
+        ]
+    )
 
 
 @group.command()
@@ -42,8 +48,8 @@ def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  #
     """The users of a list from a file, one to a line, as its next version."""
     names = [check_user_id(line.strip()) for line in users if line.strip()]
 
-    async def uploaded(cases: NoticeCases) -> Segment:
-        segments, version = cases.wide.segments, None
+    async def uploaded(cases: InboxServices) -> Segment:
+        segments, version = cases.broadcasts.segments, None
         for some in batched(names, MAX_LISTED):
             found = await segments.upload(TenantId(tenant), segment, some, version)
             version = found.newest
@@ -51,7 +57,7 @@ def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  #
             return await segments.activate(TenantId(tenant), segment, version)
         return await segments.read(TenantId(tenant), segment)
 
-    _show([run_cases(uploaded)])
+    _show([run_with_inboxes(uploaded)])
 
 
 @group.command()
@@ -60,14 +66,20 @@ def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  #
 @click.argument("version", type=int)
 def activate(tenant: str, segment: str, version: int) -> None:
     """Make VERSION of a list hold: the newest, or the one before it."""
-    _show([run_cases(lambda cases: cases.wide.segments.activate(TenantId(tenant), segment, version))])
+    _show(
+        [
+            run_with_inboxes(
+                lambda cases: cases.broadcasts.segments.activate(TenantId(tenant), segment, version)
+            )
+        ]
+    )
 
 
 @group.command(name="list")
 @click.argument("tenant")
 def list_(tenant: str) -> None:
     """The segments of TENANT."""
-    _show(run_cases(lambda cases: cases.wide.segments.listed(TenantId(tenant))))
+    _show(run_with_inboxes(lambda cases: cases.broadcasts.segments.listed(TenantId(tenant))))
 
 
 @group.command()
@@ -76,9 +88,11 @@ def list_(tenant: str) -> None:
 @click.option("--attributes", required=True, help="All of them, as JSON.")
 def profile(tenant: str, user: str, attributes: str) -> None:
     """Tell of USER what predicates ask for."""
-    told = object_of(attributes)
-    found = run_cases(lambda cases: cases.wide.people.set(TenantId(tenant), check_user_id(user), told))
-    echo(f"user {found.user}, {len(found.attributes)} attributes, there since {time_text(found.created_ms)}")
+    told = parse_object(attributes)
+    found = run_with_inboxes(
+        lambda cases: cases.broadcasts.profile_service.set(TenantId(tenant), check_user_id(user), told)
+    )
+    echo(f"user {found.user}, {len(found.attributes)} attributes, there since {format_ms(found.created_ms)}")
 
 
 def _show(segments: Sequence[Segment]) -> None:

@@ -6,14 +6,14 @@ from dataclasses import replace
 import click
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Line, Verdict
+from tidings.kernel.reconcile import ChangeKind, PlanLine
 from tidings.run.cli.output import echo
-from tidings.run.cli.plans import progress, show
+from tidings.run.cli.plans import show_plan, show_progress
 from tidings.run.settings.load import load
-from tidings.run.tables import look, plan_of, plane_of
+from tidings.run.tables import load_tables_plan, tables_control_plane, tables_plan
 from tidings.tables import diff, page, report
-from tidings.tables.apply import PACE, apply
-from tidings.tables.control import ControlPlane
+from tidings.tables.apply import PACE, apply_tables
+from tidings.tables.control import TableControlPlane
 from tidings.tables.declaration import TABLES
 
 
@@ -24,9 +24,9 @@ def group() -> None:
 
 @group.command(name="plan")
 def plan_() -> None:
-    """Show what `apply` would do to each table, and what it costs. Changes nothing."""
+    """Show what `apply_tables` would do to each table, and what it costs. Changes nothing."""
     settings = load().settings.dynamo
-    show(report.lines(look(settings)))
+    show_plan(report.plan_lines(load_tables_plan(settings)))
 
 
 @group.command(name="apply")
@@ -34,19 +34,19 @@ def plan_() -> None:
 def apply_(timeout_s: float) -> None:
     """Make the tables as declared. Safe to repeat; refuses to destroy anything."""
     settings = load().settings.dynamo
-    plane = plane_of(settings)
-    plan = plan_of(plane, settings)
+    plane = tables_control_plane(settings)
+    plan = tables_plan(plane, settings)
     _apply(plane, plan, timeout_s)
-    todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.tables)
-    show([Line(f"ok: {todo} of {len(TABLES)} tables created or changed"), *_left_out(plan)])
+    todo = sum(entry.verdict in (ChangeKind.CREATE, ChangeKind.CHANGE) for entry in plan.tables)
+    show_plan([PlanLine(f"ok: {todo} of {len(TABLES)} tables created or changed"), *_left_out(plan)])
 
 
 @group.command()
 def check() -> None:
     """Compare the tables with the declaration; fails with the list of what differs."""
     settings = load().settings.dynamo
-    plan = look(settings)
-    show(_left_out(plan))
+    plan = load_tables_plan(settings)
+    show_plan(_left_out(plan))
     if plan.drift:
         raise TidingsError(
             Code.TABLES_DRIFT,
@@ -64,10 +64,10 @@ def doc(name: str) -> None:
     echo(page.PAGES[name](), nl=False)
 
 
-def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:
-    with progress() as tell:
-        apply(plane, plan, tell, replace(PACE, timeout_s=timeout_s))
+def _apply(plane: TableControlPlane, plan: diff.TablesPlan, timeout_s: float) -> None:
+    with show_progress() as tell:
+        apply_tables(plane, plan, tell, replace(PACE, timeout_s=timeout_s))
 
 
-def _left_out(plan: diff.Plan) -> Iterable[Line]:
-    return report.not_known(plan.not_known)
+def _left_out(plan: diff.TablesPlan) -> Iterable[PlanLine]:
+    return report.unsupported_text(plan.not_known)

@@ -7,22 +7,29 @@ from typing import TypedDict, Unpack
 import click
 from msgspec.structs import replace
 
-from tidings.accounts.reach import Reach, url_fault
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.accounts.reach import NetworkPolicy, check_url
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.limits.model import NO_TENANT
-from tidings.platform.dynamo.authentic import AuthenticRows
+from tidings.platform.dynamo.authentic import AuthenticatedRows
 from tidings.run.accounts import open_tables
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
 from tidings.run.cli.tenant_keys import api_key, key
-from tidings.run.keys import kms_of, open_keys
+from tidings.run.keys import make_kms, open_key_ring
 from tidings.run.options import PERIODS_S
 from tidings.run.people import signing_policy
 from tidings.run.settings.load import load
-from tidings.tenants.model import PushSettings, Rate, RateOverrides, Tenant, TenantSettings, TokenSettings
-from tidings.tenants.rewrap import Rewrap, Rewrapped
-from tidings.tenants.settings import Tenants
-from tidings.tenants.signing import SigningPolicy, SigningRing
+from tidings.tenants.model import (
+    PushSettings,
+    RateLimit,
+    RateOverrides,
+    Tenant,
+    TenantSettings,
+    TokenSettings,
+)
+from tidings.tenants.rewrap import KeyRewrapper, RewrapResult
+from tidings.tenants.settings import TenantService
+from tidings.tenants.signing import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 _DEFAULT = "default"
@@ -39,7 +46,7 @@ group.add_command(key)
 group.add_command(api_key)
 
 
-class _Given(TypedDict):
+class _TenantOptions(TypedDict):
     name: str | None
     audience: tuple[str, ...]
     jwks_url: str | None
@@ -98,7 +105,7 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
 @group.command()
 @click.argument("tenant")
 @_settable
-def create(tenant: str, **given: Unpack[_Given]) -> None:
+def create(tenant: str, **given: Unpack[_TenantOptions]) -> None:
     """Make TENANT: an id of a-z, 0-9 and -, that stands in every key and never changes."""
     settings = _changed(TenantSettings(name=given["name"] or tenant), given)
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.create(tenant, settings))))
@@ -121,7 +128,7 @@ def list_() -> None:
 @group.command(name="set")
 @click.argument("tenant")
 @_settable
-def set_(tenant: str, **given: Unpack[_Given]) -> None:
+def set_(tenant: str, **given: Unpack[_TenantOptions]) -> None:
     """Change what is given, leave the rest. Holds everywhere within `accounts.tenant_refresh_s`."""
 
     def change(settings: TenantSettings) -> TenantSettings:
@@ -171,40 +178,40 @@ def rewrap_keys(tenant: tuple[str, ...]) -> None:
         )
 
 
-async def _rewrap(names: tuple[str, ...]) -> Rewrapped:
+async def _rewrap(names: tuple[str, ...]) -> RewrapResult:
     settings, clock = load().settings, SystemClock()
     async with (
         open_tables(settings.dynamo) as client,
-        kms_of(settings) as kms,
-        open_keys(settings, client, clock) as ring,
+        make_kms(settings) as kms,
+        open_key_ring(settings, client, clock) as ring,
     ):
-        tenants = Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock)
+        tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
         known = [(await tenants.read(name)).id for name in names] or [NO_TENANT, *await tenants.list()]
-        return await Rewrap(DynamoKeyStore(client), kms)(known)
+        return await KeyRewrapper(DynamoKeyStore(client), kms)(known)
 
 
 async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:
     settings, clock = load().settings, SystemClock()
     policy = signing_policy(settings)
     known = await _with_tenants(lambda tenants: tenants.read(tenant))
-    async with open_tables(settings.dynamo) as client, kms_of(settings) as kms:
-        return await SigningRing(DynamoKeyStore(client), kms, clock, policy).rotate(known.id), policy
+    async with open_tables(settings.dynamo) as client, make_kms(settings) as kms:
+        return await SigningKeyRing(DynamoKeyStore(client), kms, clock, policy).rotate(known.id), policy
 
 
 async def _rotate(tenant: str) -> int:
     settings, clock = load().settings, SystemClock()
-    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
-        known = await Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock).read(tenant)
+    async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
+        known = await TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock).read(tenant)
         return await ring.rotate(known.id)
 
 
-async def _with_tenants[T](act: Callable[[Tenants], Awaitable[T]]) -> T:
+async def _with_tenants[T](act: Callable[[TenantService], Awaitable[T]]) -> T:
     settings, clock = load().settings, SystemClock()
-    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
-        return await act(Tenants(DynamoTenantStore(client, AuthenticRows(ring)), clock))
+    async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
+        return await act(TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock))
 
 
-def _changed(settings: TenantSettings, given: _Given) -> TenantSettings:
+def _changed(settings: TenantSettings, given: _TenantOptions) -> TenantSettings:
     tokens = settings.tokens
     return replace(
         settings,
@@ -241,7 +248,7 @@ def _prefixes(prefixes: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, .
 def _url(text: str) -> str | None:
     if text == _NONE:
         return None
-    if fault := url_fault(text, Reach(load().settings.accounts.jwks_reach)):
+    if fault := check_url(text, NetworkPolicy(load().settings.accounts.jwks_reach)):
         raise TidingsError(
             Code.REQUEST_INVALID,
             f"This JWKS URL can't be used: {fault}.",
@@ -262,12 +269,12 @@ def _rates(rates: RateOverrides, given: tuple[str, ...]) -> RateOverrides:
     return rates
 
 
-def _rate(text: str) -> Rate | None:
+def _rate(text: str) -> RateLimit | None:
     if text == _DEFAULT:
         return None
     rate, _, burst = text.rpartition("/")
     count, _, period = rate.partition("/")
-    return Rate(per_s=float(count) / PERIODS_S[period or "s"], burst=int(burst))
+    return RateLimit(per_s=float(count) / PERIODS_S[period or "s"], burst=int(burst))
 
 
 def _show(tenant: Tenant) -> None:
@@ -287,8 +294,8 @@ def _show(tenant: Tenant) -> None:
     table.add_row("find by phone", "on" if settings.has_phone_search else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
     for whom in RateOverrides.__struct_fields__:
-        rate: Rate | None = getattr(settings.rates, whom)
+        rate: RateLimit | None = getattr(settings.rates, whom)
         said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
         table.add_row(f"rate per {whom}", said)
-    table.add_row("version", f"{tenant.version}, of {time_text(tenant.updated_at_ms)}")
+    table.add_row("version", f"{tenant.version}, of {format_ms(tenant.updated_at_ms)}")
     SafeConsole().print(table)

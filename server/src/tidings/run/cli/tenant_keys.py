@@ -9,21 +9,21 @@ from typing import Any, TextIO
 
 import click
 
-from tidings.accounts.api_keys import ApiKeyName, ApiKeys, Issued
+from tidings.accounts.api_keys import ApiKeyName, ApiKeyService, IssuedApiKey
 from tidings.accounts.model import Scope
-from tidings.accounts.public_keys import Kind
-from tidings.accounts.signing_keys import SigningKeys
+from tidings.accounts.public_keys import KeyAlgorithm
+from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.authentic import AuthenticRows
+from tidings.platform.dynamo.authentic import AuthenticatedRows
 from tidings.run.accounts import open_api_keys, open_tables
 from tidings.run.cli.durations import DURATION
 from tidings.run.cli.output import SafeConsole, SafeTable, echo
-from tidings.run.keys import open_keys
+from tidings.run.keys import open_key_ring
 from tidings.run.settings.load import load
-from tidings.tenants.settings import Tenants
+from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 ID_CHARACTERS = 26
@@ -31,24 +31,24 @@ _ONCE = "Shown this once, kept nowhere: store it now."
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _KeyService:
     tenant: TenantId
-    signing: SigningKeys
-    api: ApiKeys
+    signing: SigningKeyService
+    api: ApiKeyService
 
 
 @asynccontextmanager
-async def _desk(tenant: str) -> AsyncIterator[_Desk]:
+async def _desk(tenant: str) -> AsyncIterator[_KeyService]:
     """For a tenant that is there."""
     settings, clock = load().settings, SystemClock()
-    async with open_tables(settings.dynamo) as client, open_keys(settings, client, clock) as ring:
-        rows = AuthenticRows(ring)
-        found = await Tenants(DynamoTenantStore(client, rows), clock).read(tenant)
-        signing = SigningKeys(DynamoSigningKeyStore(client, rows), clock)
-        yield _Desk(found.id, signing, open_api_keys(settings.accounts, client, clock, rows))
+    async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
+        rows = AuthenticatedRows(ring)
+        found = await TenantService(DynamoTenantStore(client, rows), clock).read(tenant)
+        signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
+        yield _KeyService(found.id, signing, open_api_keys(settings.accounts, client, clock, rows))
 
 
-def _at_the_desk[T](tenant: str, act: Callable[[_Desk], Awaitable[T]]) -> T:
+def _at_the_desk[T](tenant: str, act: Callable[[_KeyService], Awaitable[T]]) -> T:
     async def run() -> T:
         async with _desk(tenant) as desk:
             return await act(desk)
@@ -64,7 +64,7 @@ def key() -> None:
 @key.command(name="new")
 @click.argument("tenant")
 @click.option("--kind", type=click.Choice(["Ed25519", "P-256"]), default="Ed25519", show_default=True)
-def key_new(tenant: str, kind: Kind) -> None:
+def key_new(tenant: str, kind: KeyAlgorithm) -> None:
     """Make a pair: prints the private JWK, for the customer's server, and registers the public one."""
     made = _at_the_desk(tenant, lambda desk: desk.signing.make(desk.tenant, kind))
     echo(json.dumps(made.private))
@@ -89,7 +89,7 @@ def key_list(tenant: str) -> None:
     table = _table("kid", "kind", "made", "not after")
     for each in keys:
         table.add_row(
-            each.kid, str(each.jwk.get("crv")), time_text(each.created_at_ms), _time(each.not_after_ms)
+            each.kid, str(each.jwk.get("crv")), format_ms(each.created_at_ms), _time(each.not_after_ms)
         )
     SafeConsole().print(table)
 
@@ -102,7 +102,7 @@ def key_retire(tenant: str, kid: str, after_s: int) -> None:
     """Take no token of KID any more, from now on or later. Its `kid` is not used again."""
     end_ms = SystemClock().now_ms() + after_s * 1000
     _at_the_desk(tenant, lambda desk: desk.signing.retire(desk.tenant, kid, end_ms))
-    echo(f"ok: no token of {kid} is taken after {time_text(end_ms)}")
+    echo(f"ok: no token of {kid} is taken after {format_ms(end_ms)}")
 
 
 @click.group(name="api-key")
@@ -122,7 +122,7 @@ def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | N
     if life_s == 0:
         raise click.BadParameter("a key lives for a second at least", param_hint="--expires")
     wanted = [Scope(scope) for scope in scopes]
-    _tell(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted, life_s)))
+    _print_key(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted, life_s)))
 
 
 @api_key.command(name="rotate")
@@ -130,7 +130,7 @@ def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | N
 @click.argument("key_id")
 def api_key_rotate(tenant: str, key_id: str) -> None:
     """Issue a key like KEY_ID, for as long a life. KEY_ID works until it expires or is revoked."""
-    _tell(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
+    _print_key(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
 
 
 @api_key.command(name="list")
@@ -175,10 +175,10 @@ def _table(first: str, *columns: str) -> SafeTable:
     return table
 
 
-def _tell(issued: Issued) -> None:
+def _print_key(issued: IssuedApiKey) -> None:
     echo(issued.text.reveal())
     echo(f"The API key {issued.key.name.key} of {issued.key.name.tenant}. {_ONCE}", err=True)
 
 
 def _time(at_ms: int | None) -> str:
-    return "-" if at_ms is None else time_text(at_ms)
+    return "-" if at_ms is None else format_ms(at_ms)

@@ -11,17 +11,17 @@ from tidings.accounts.api_keys import PREFIX
 from tidings.accounts.credentials import is_access_token
 from tidings.accounts.model import Principal
 from tidings.accounts.public_keys import BadKeyError
-from tidings.accounts.refusals import RefusedError
+from tidings.accounts.refusals import CredentialRejectedError
 from tidings.accounts.rules import check_device_id, check_user_id
-from tidings.accounts.signatures import sign
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.accounts.signatures import sign_jws
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.authentic import AuthenticRows
+from tidings.platform.dynamo.authentic import AuthenticatedRows
 from tidings.run.accounts import open_accounts, open_tables
 from tidings.run.cli.durations import DURATION
 from tidings.run.cli.output import echo
 from tidings.run.cli.tenant_keys import read_jwk
-from tidings.run.keys import open_keys
+from tidings.run.keys import open_key_ring
 from tidings.run.settings.load import load
 
 
@@ -50,7 +50,7 @@ def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, de
     if device is not None:
         claims["device"] = check_device_id(device)
     try:
-        echo(sign(claims, read_jwk(file)))
+        echo(sign_jws(claims, read_jwk(file)))
     except (BadKeyError, JoseError, ValueError) as error:
         raise TidingsError(Code.REQUEST_INVALID, f"This key can't sign: {error}.") from error
 
@@ -62,7 +62,7 @@ def check(token: str) -> None:
     text = (sys.stdin.read() if token == "-" else token).strip()  # noqa: S105 - the dash is no password
     try:
         principal = asyncio.run(_examine(text))
-    except RefusedError as refused:
+    except CredentialRejectedError as refused:
         code = Code.CREDENTIAL_EXPIRED if refused.is_over else Code.CREDENTIAL_INVALID
         raise TidingsError(code, f"refused: {refused.reason}") from refused
     _show(principal)
@@ -72,13 +72,15 @@ async def _examine(text: str) -> Principal:
     settings, clock = load().settings, SystemClock()
     async with (
         open_tables(settings.dynamo) as client,
-        open_keys(settings, client, clock) as ring,
-        open_accounts(settings.accounts, client, clock, AuthenticRows(ring)) as accounts,
+        open_key_ring(settings, client, clock) as ring,
+        open_accounts(settings.accounts, client, clock, AuthenticatedRows(ring)) as accounts,
     ):
         if text.startswith(PREFIX):
             return await accounts.api_keys.examine(text)
         if is_access_token(text):
-            raise RefusedError("it is an access token of Tidings itself; this command knows users' tokens")
+            raise CredentialRejectedError(
+                "it is an access token of Tidings itself; this command knows users' tokens"
+            )
         return await accounts.users.examine(text)
 
 
@@ -89,4 +91,4 @@ def _show(principal: Principal) -> None:
         return
     echo(f"user {principal.user}" + (f", device {principal.device}" if principal.device else ""))
     if principal.expires_at_ms is not None:
-        echo(f"until {time_text(principal.expires_at_ms)}")
+        echo(f"until {format_ms(principal.expires_at_ms)}")

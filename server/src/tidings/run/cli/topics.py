@@ -5,14 +5,14 @@ from dataclasses import replace
 import click
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Verdict
+from tidings.kernel.reconcile import ChangeKind
 from tidings.run.cli.output import echo
-from tidings.run.cli.plans import progress, show
+from tidings.run.cli.plans import show_plan, show_progress
 from tidings.run.settings.load import load
-from tidings.run.topics import plan_of, plane_of
+from tidings.run.topics import topics_control_plane, topics_plan
 from tidings.topics import diff, page, report
-from tidings.topics.apply import PACE, apply
-from tidings.topics.control import ControlPlane
+from tidings.topics.apply import PACE, apply_topics
+from tidings.topics.control import TopicControlPlane
 from tidings.topics.declaration import TOPICS
 
 _ALLOW_REORDER = click.option(
@@ -28,9 +28,13 @@ def group() -> None:
 @group.command(name="plan")
 @_ALLOW_REORDER
 def plan_(*, allow_reorder: bool) -> None:
-    """Show what `apply` would do to each topic. Changes nothing."""
+    """Show what `apply_topics` would do to each topic. Changes nothing."""
     settings = load().settings.kafka
-    show(report.lines(plan_of(plane_of(settings), settings, allow_reorder=allow_reorder)))
+    show_plan(
+        report.topic_plan_lines(
+            topics_plan(topics_control_plane(settings), settings, allow_reorder=allow_reorder)
+        )
+    )
 
 
 @group.command(name="apply")
@@ -39,10 +43,10 @@ def plan_(*, allow_reorder: bool) -> None:
 def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
     """Make the topics as declared. Safe to repeat; refuses to destroy anything."""
     settings = load().settings.kafka
-    plane = plane_of(settings)
-    plan = plan_of(plane, settings, allow_reorder=allow_reorder)
+    plane = topics_control_plane(settings)
+    plan = topics_plan(plane, settings, allow_reorder=allow_reorder)
     _apply(plane, plan, timeout_s)
-    todo = sum(entry.verdict in (Verdict.CREATE, Verdict.CHANGE) for entry in plan.topics)
+    todo = sum(entry.verdict in (ChangeKind.CREATE, ChangeKind.CHANGE) for entry in plan.topics)
     echo(f"ok: {todo} of {len(TOPICS)} topics created or changed")
 
 
@@ -50,7 +54,7 @@ def apply_(*, allow_reorder: bool, timeout_s: float) -> None:
 def check() -> None:
     """Compare the topics with the declaration; fails with the list of what differs."""
     settings = load().settings.kafka
-    plan = plan_of(plane_of(settings), settings)
+    plan = topics_plan(topics_control_plane(settings), settings)
     if plan.drift:
         raise TidingsError(
             Code.TOPICS_DRIFT,
@@ -64,9 +68,9 @@ def check() -> None:
 @group.command()
 def doc() -> None:
     """Print the reference page of the topics, in Markdown."""
-    echo(page.page(), nl=False)
+    echo(page.topics_page(), nl=False)
 
 
-def _apply(plane: ControlPlane, plan: diff.Plan, timeout_s: float) -> None:
-    with progress() as tell:
-        apply(plane, plan, tell, replace(PACE, timeout_s=timeout_s))
+def _apply(plane: TopicControlPlane, plan: diff.TopicsPlan, timeout_s: float) -> None:
+    with show_progress() as tell:
+        apply_topics(plane, plan, tell, replace(PACE, timeout_s=timeout_s))

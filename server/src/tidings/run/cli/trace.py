@@ -6,17 +6,17 @@ from rich.text import Text
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.cli.output import SafeConsole, echo_json
-from tidings.whereabouts.model import Outcome, Recipient, State, Trace
+from tidings.whereabouts.model import RecipientState, RecipientTrace, Trace, TraceOutcome
 
-EXITS = {Outcome.ON_ITS_WAY: 3, Outcome.UNKNOWN: 4}
+EXITS = {TraceOutcome.IN_PROGRESS: 3, TraceOutcome.UNKNOWN: 4}
 """Every other outcome ends with 0."""
 _STYLES = {
-    State.READ: ("✓", "green"),
-    State.DELIVERED: ("✓", "green"),
-    State.WROTE: ("·", "dim"),
-    State.NOT_FOR: ("·", "dim"),
-    State.WAITING: ("…", "yellow"),
-    State.AWAY: ("…", "yellow"),
+    RecipientState.READ: ("✓", "green"),
+    RecipientState.DELIVERED: ("✓", "green"),
+    RecipientState.SENDER: ("·", "dim"),
+    RecipientState.NOT_RECIPIENT: ("·", "dim"),
+    RecipientState.WAITING: ("…", "yellow"),
+    RecipientState.OFFLINE: ("…", "yellow"),
 }
 _OTHERWISE = ("!", "bold red")
 type Cost = dict[str, tuple[int, float]]
@@ -64,19 +64,19 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
     from tidings.accounts.rules import check_user_id  # noqa: PLC0415 - as above
     from tidings.kernel.clock import SystemClock  # noqa: PLC0415 - as above
     from tidings.kernel.ids import TenantId  # noqa: PLC0415 - as above
-    from tidings.run.options import refuse_faulty  # noqa: PLC0415 - as above
+    from tidings.run.options import validate_settings  # noqa: PLC0415 - as above
     from tidings.run.settings.load import load  # noqa: PLC0415 - as above
-    from tidings.run.tracing import BUILDS, open_search  # noqa: PLC0415 - as above
+    from tidings.run.tracing import BUILDS, open_trace_search  # noqa: PLC0415 - as above
     from tidings.tables.keys import KeyPartError  # noqa: PLC0415 - as above
     from tidings.whereabouts import rules  # noqa: PLC0415 - as above
 
     settings = load().settings
-    refuse_faulty(settings, BUILDS)
+    validate_settings(settings, BUILDS)
 
     async def searched() -> tuple[Trace, Cost]:
-        async with open_search(settings, SystemClock()) as search:
+        async with open_trace_search(settings, SystemClock()) as search:
             found = await search.find(TenantId(tenant), name, [check_user_id(user) for user in users])
-            return rules.trace(found), search.cost()
+            return rules.build_trace(found), search.cost()
 
     try:
         return asyncio.run(searched())
@@ -109,7 +109,7 @@ def _facts(found: Trace) -> list[tuple[str, str]]:
     ]
 
 
-def _line(each: Recipient) -> Text:
+def _line(each: RecipientTrace) -> Text:
     sign, style = _STYLES.get(each.state, _OTHERWISE)
     text = Text.assemble((f"{sign} ", style), f"{each.user}: {each.verdict}")
     for note in each.notes:

@@ -8,19 +8,19 @@ import click
 
 from tidings.accounts.model import SessionId
 from tidings.accounts.records import Session, User
-from tidings.accounts.rules import check_user_id, phone_of
+from tidings.accounts.rules import check_user_id, parse_phone
 from tidings.accounts.users import MAX_READ
-from tidings.chats.model import type_of
-from tidings.kernel.clock import SystemClock, time_text
+from tidings.chats.model import chat_type
+from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
 from tidings.run.accounts import open_tables
-from tidings.run.cli.missing import missing_tenant_named
+from tidings.run.cli.missing import explain_missing_tenant
 from tidings.run.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
-from tidings.run.lookup import Lookup, lookup_of
-from tidings.run.people import People, open_people
+from tidings.run.lookup import SupportLookup, build_support_lookup
+from tidings.run.people import LoginServices, open_login_services
 from tidings.run.settings.load import load
-from tidings.whereabouts.around import ChatOfUser
+from tidings.whereabouts.around import UserChat
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs: one JSON value.")
 _COUNTED_CHATS = 1_000
@@ -50,11 +50,11 @@ def create(
 ) -> None:
     """Make a user of TENANT."""
 
-    async def act(people: People) -> User:
+    async def act(people: LoginServices) -> User:
         return await people.users.create(
             TenantId(tenant),
             None if user is None else check_user_id(user),
-            phone=None if phone is None else phone_of(phone),
+            phone=None if phone is None else parse_phone(phone),
             display_name=name,
             avatar_uri=avatar_uri,
         )
@@ -72,25 +72,25 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
     if (user is None) == (phone is None):
         raise click.UsageError("Give USER or --phone, one of them.")
 
-    async def act(people: People, lookup: Lookup) -> dict[str, object]:
+    async def act(people: LoginServices, lookup: SupportLookup) -> dict[str, object]:
         if user is not None:
             found = await people.users.read(TenantId(tenant), check_user_id(user))
-        elif (owner := await people.users.by_phone(TenantId(tenant), phone_of(phone or ""))) is not None:
+        elif (owner := await people.users.by_phone(TenantId(tenant), parse_phone(phone or ""))) is not None:
             found = owner
         else:
             raise TidingsError(Code.USER_NOT_FOUND, "Nobody has this phone number.")
         return _user_fields(found) | await _activity(found, lookup)
 
-    _show_fields(_look(act), as_json=as_json)
+    _show_fields(_find_user(act), as_json=as_json)
 
 
-async def _activity(user: User, lookup: Lookup) -> dict[str, object]:
+async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
     """What is cheap to know beside the profile: one Query and one question to Redis."""
     presence = await lookup.presence(user.tenant, user.user)
     seen_ms = None if presence is None else presence.seen_ms
     return {
         "presence": None if presence is None else presence.status.value,
-        "last_seen_at": None if seen_ms is None else time_text(seen_ms),
+        "last_seen_at": None if seen_ms is None else format_ms(seen_ms),
         "chats": await lookup.chats.count(user.tenant, user.user, _COUNTED_CHATS),
     }
 
@@ -107,11 +107,11 @@ def chats(tenant: str, user: str, after: str | None, limit: int, *, as_json: boo
     Pages go by chat id, and each page is sorted by activity. A chat of the last seconds may be missing.
     """
 
-    async def act(_: People, lookup: Lookup) -> Sequence[ChatOfUser]:
+    async def act(_: LoginServices, lookup: SupportLookup) -> Sequence[UserChat]:
         start = None if after is None else ChatId(after)
         return await lookup.chats(TenantId(tenant), check_user_id(user), start, limit)
 
-    found = [_chat_fields(UserId(user), each) for each in _look(act)]
+    found = [_chat_fields(UserId(user), each) for each in _find_user(act)]
     if as_json:
         echo_json(found)
         return
@@ -129,17 +129,17 @@ def chats(tenant: str, user: str, after: str | None, limit: int, *, as_json: boo
         echo(f"There may be more: --after {max(each['chat'] for each in found)}", dim=True)
 
 
-def _chat_fields(user: UserId, found: ChatOfUser) -> dict[str, Any]:
+def _chat_fields(user: UserId, found: UserChat) -> dict[str, Any]:
     chat, newest = found.chat, found.newest
     others = sorted((chat.some_members if chat else frozenset()) - {user})
     counted = 0 if chat is None else chat.member_count - found.membership.is_member
     return {
         "chat": found.id,
-        "type": type_of(found.id).value,
+        "type": chat_type(found.id).value,
         "name": None if chat is None else chat.name,
         "others": others,
         "more_others": max(0, counted - len(others)),
-        "last_activity_at": None if newest is None else time_text(newest.created_at_ms),
+        "last_activity_at": None if newest is None else format_ms(newest.created_at_ms),
         "newest_message": None if newest is None else message_id(found.id, newest.sequence),
         "is_member": found.membership.is_member,
     }
@@ -173,9 +173,9 @@ def find(
     if sum(each is not None for each in (prefix, name, phone)) != 1:
         raise click.UsageError("Give one of --prefix, --name and --phone.")
 
-    async def act(people: People) -> Sequence[User]:
+    async def act(people: LoginServices) -> Sequence[User]:
         if phone is not None:
-            user = await people.users.by_phone(TenantId(tenant), phone_of(phone))
+            user = await people.users.by_phone(TenantId(tenant), parse_phone(phone))
             return [] if user is None else [user]
         return await _found(people, tenant, limit, prefix=prefix or "", name=name or "")
 
@@ -183,11 +183,17 @@ def find(
 
 
 async def _found(
-    people: People, tenant: str, limit: int, after: UserId | None = None, *, prefix: str = "", name: str = ""
+    login_services: LoginServices,
+    tenant: str,
+    limit: int,
+    after: UserId | None = None,
+    *,
+    prefix: str = "",
+    name: str = "",
 ) -> Sequence[User]:
     found: list[User] = []
     while len(found) < limit:
-        page = await people.users.list(TenantId(tenant), after, MAX_READ, prefix)
+        page = await login_services.users.list(TenantId(tenant), after, MAX_READ, prefix)
         found.extend(each for each in page.users if name.casefold() in (each.display_name or "").casefold())
         if (after := page.after) is None:
             break
@@ -236,7 +242,7 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
     Without --session, tokens that the tenant's own server signed before are refused too.
     """
 
-    async def act(people: People) -> int:
+    async def act(people: LoginServices) -> int:
         if session is None:
             return await people.sessions.revoke_all(TenantId(tenant), check_user_id(user))
         if not await people.sessions.revoke(TenantId(tenant), check_user_id(user), SessionId(session)):
@@ -250,20 +256,20 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
         echo(f"ok: {ended} sessions ended")
 
 
-def _run[T](act: Callable[[People], Awaitable[T]]) -> T:
-    return _look(lambda people, _: act(people))
+def _run[T](act: Callable[[LoginServices], Awaitable[T]]) -> T:
+    return _find_user(lambda people, _: act(people))
 
 
-def _look[T](act: Callable[[People, Lookup], Awaitable[T]]) -> T:
+def _find_user[T](act: Callable[[LoginServices, SupportLookup], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load().settings
         clock = SystemClock()
         async with (
             open_tables(settings.dynamo) as client,
-            open_people(settings, client, clock) as people,
-            missing_tenant_named(settings, client),
+            open_login_services(settings, client, clock) as people,
+            explain_missing_tenant(settings, client),
         ):
-            return await act(people, lookup_of(settings, client, clock))
+            return await act(people, build_support_lookup(settings, client, clock))
 
     return asyncio.run(run())
 
@@ -305,9 +311,9 @@ def _user_fields(user: User) -> dict[str, Any]:
         "phone": user.phone,
         "display_name": user.display_name,
         "avatar_uri": user.avatar_uri,
-        "created_at": time_text(user.created_at_ms),
-        "updated_at": time_text(user.updated_at_ms),
-        "suspended_at": None if user.suspended_at_ms is None else time_text(user.suspended_at_ms),
+        "created_at": format_ms(user.created_at_ms),
+        "updated_at": format_ms(user.updated_at_ms),
+        "suspended_at": None if user.suspended_at_ms is None else format_ms(user.suspended_at_ms),
     }
 
 
@@ -317,7 +323,7 @@ def _session_fields(session: Session) -> dict[str, str]:
         "session": session.session,
         "device": session.device.id,
         "name": session.device.name,
-        "created_at": time_text(session.created_at_ms),
-        "refreshed_at": time_text(session.refreshed_at_ms),
-        "expires_at": time_text(session.expires_at_ms),
+        "created_at": format_ms(session.created_at_ms),
+        "refreshed_at": format_ms(session.refreshed_at_ms),
+        "expires_at": format_ms(session.expires_at_ms),
     }

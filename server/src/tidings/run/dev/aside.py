@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 
-class Aside[T]:
+class BackgroundTask[T]:
     """A daemon: whoever is not interested any more leaves without waiting for it."""
 
     def __init__(self, work: Callable[[], T]) -> None:

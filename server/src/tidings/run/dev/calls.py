@@ -10,12 +10,12 @@ _TIMEOUT_S = 20.0
 _PROBE_S = 2.0
 
 
-class Answer(NamedTuple):
+class HttpResult(NamedTuple):
     status: int
     body: Any
 
 
-async def is_ready(admin_port: int) -> bool:
+async def is_http_ready(admin_port: int) -> bool:
     try:
         return (await asyncio.to_thread(_get_ready, admin_port)) == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
@@ -31,7 +31,9 @@ def _get_ready(port: int) -> int:
         connection.close()
 
 
-async def call(method: str, url: str, bearer: str, body: object = None, *, key: str | None = None) -> Answer:
+async def http_call(
+    method: str, url: str, bearer: str, body: object = None, *, key: str | None = None
+) -> HttpResult:
     """`key` is the `Idempotency-Key` of what is made."""
     headers = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"}
     if key is not None:
@@ -39,7 +41,7 @@ async def call(method: str, url: str, bearer: str, body: object = None, *, key: 
     return await asyncio.to_thread(_call, method, url, headers, body)
 
 
-def _call(method: str, url: str, headers: dict[str, str], body: object) -> Answer:
+def _call(method: str, url: str, headers: dict[str, str], body: object) -> HttpResult:
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_TIMEOUT_S)
     try:
@@ -49,4 +51,4 @@ def _call(method: str, url: str, headers: dict[str, str], body: object) -> Answe
         text = answer.read()
     finally:
         connection.close()
-    return Answer(answer.status, json.loads(text) if text else None)
+    return HttpResult(answer.status, json.loads(text) if text else None)

@@ -11,27 +11,27 @@ from time import monotonic
 from tidings.run.dev.leash import COMMAND
 
 _LINE_BYTES = 1024 * 1024
-_LAST_WORDS = 12
+_LAST_LINES = 12
 _STARTED = '"event":"process started"'
 
-type Hear = Callable[[str, str], None]
+type LineHandler = Callable[[str, str], None]
 
 
-class Child:
+class ChildProcess:
     """Lives once: a restart is a new one."""
 
-    def __init__(self, name: str, process: asyncio.subprocess.Process, hear: Hear) -> None:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, on_line: LineHandler) -> None:
         self.name = name
         self.has_started = False
         """It said so itself: all its parts stand."""
-        self.last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self.last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._born = monotonic()
         self._process = process
-        self._hear = hear
+        self._on_line = on_line
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, name: str, environment: Mapping[str, str], hear: Hear) -> "Child":
+    async def start(cls, name: str, environment: Mapping[str, str], on_line: LineHandler) -> "ChildProcess":
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
             "run",
@@ -44,7 +44,7 @@ class Child:
             # a session of its own: Ctrl-C in the terminal comes to us alone, and we end them in order
             start_new_session=True,
         )
-        return cls(name, process, hear)
+        return cls(name, process, on_line)
 
     @property
     def pid(self) -> int:
@@ -89,6 +89,6 @@ class Child:
             if not line:
                 return
             text = line.decode(errors="replace").rstrip("\n")
-            self.last_words.append(text)
+            self.last_lines.append(text)
             self.has_started = self.has_started or _STARTED in text
-            self._hear(self.name, text)
+            self._on_line(self.name, text)

@@ -11,12 +11,12 @@ SOURCE = Path(tidings.__file__).parent
 _DEBOUNCE_MS, _STEP_MS = 800, 100
 
 
-def is_ours() -> bool:
+def is_checkout() -> bool:
     """A checkout, not a package that was installed: that one changes only by an upgrade."""
     return not any(part in {"site-packages", "dist-packages"} for part in SOURCE.parts)
 
 
-async def changes(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
+async def watch_source(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
     """What was written, gathered: an editor's save is several events, a checkout of a branch thousands."""
     async for found in awatch(
         source, watch_filter=PythonFilter(extra_extensions=(".lua",)), debounce=_DEBOUNCE_MS, step=_STEP_MS
@@ -24,7 +24,7 @@ async def changes(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
         yield sorted({Path(path) for _, path in found})
 
 
-def fault_of(paths: list[Path]) -> str:
+def syntax_error_in(paths: list[Path]) -> str:
     """Of the first file that Python can't read; empty if there is none."""
     for path in paths:
         if path.suffix == ".py" and path.exists():
@@ -35,6 +35,6 @@ def fault_of(paths: list[Path]) -> str:
     return ""
 
 
-def named(paths: list[Path]) -> str:
+def describe_paths(paths: list[Path]) -> str:
     first = paths[0].relative_to(SOURCE) if paths[0].is_relative_to(SOURCE) else paths[0]
     return f"{first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")

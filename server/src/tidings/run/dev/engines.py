@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from tidings.engines.cache import Cache, user_cache
-from tidings.engines.fleet import RUNNERS, Fleet
-from tidings.engines.jars import Progress
-from tidings.engines.model import Engine, Wish
-from tidings.engines.state import Running
+from tidings.engines.cache import DownloadCache, default_cache
+from tidings.engines.fleet import RUNNERS, LocalCluster
+from tidings.engines.jars import OnDownloadProgress
+from tidings.engines.model import Engine, StartRequest
+from tidings.engines.state import RunningEngine
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.redis.options import Options as RedisOptions
-from tidings.run.cli.engines import elsewhere
-from tidings.run.settings.load import Loaded
+from tidings.platform.redis.options import RedisOptions
+from tidings.run.cli.engines import remote_engines
+from tidings.run.settings.load import LoadedSettings
 from tidings.run.settings.model import DynamoSettings
 
 _POLL_S = 0.1
@@ -26,61 +26,66 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(slots=True)
-class Engines:
+class DevEngines:
     """`were_running`: somebody else's to stop."""
 
-    fleet: Fleet
-    wish: Wish
-    were_running: list[Running]
+    cluster: LocalCluster
+    request: StartRequest
+    were_running: list[RunningEngine]
     dynamo_is_elsewhere: bool
 
     @classmethod
-    def of(cls, loaded: Loaded) -> "Engines":
-        refuse_far(loaded)
-        chosen, away = loaded.settings.engines, elsewhere(loaded)
-        cache = Cache(chosen.cache_dir) if chosen.cache_dir else user_cache()
-        fleet = Fleet(chosen.data_dir, cache, dies_with_us=True)
+    def of(cls, loaded: LoadedSettings) -> "DevEngines":
+        require_local(loaded)
+        chosen, away = loaded.settings.engines, remote_engines(loaded)
+        cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+        fleet = LocalCluster(chosen.data_dir, cache, dies_with_us=True)
         running = [each for each in fleet.status() if each.is_alive]
         return cls(
-            fleet, _wish(loaded, running, frozenset(Engine) - away.keys()), running, Engine.DYNAMO in away
+            fleet,
+            _start_request(loaded, running, frozenset(Engine) - away.keys()),
+            running,
+            Engine.DYNAMO in away,
         )
 
-    def start(self, progress: Progress) -> list[str]:
+    def start(self, progress: OnDownloadProgress) -> list[str]:
         """Blocks; from the main thread, whose end the engines are bound to."""
-        self.fleet.progress = progress
-        return [RUNNERS[each.node.kind].version() for each in self.fleet.start(self.wish)]
+        self.cluster.progress = progress
+        return [RUNNERS[each.node.kind].version() for each in self.cluster.start(self.request)]
 
     def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
         """Waits, in a thread of its own, while `start` waits for all of them."""
         while not self.dynamo_is_elsewhere:
-            for each in self.fleet.status():
+            for each in self.cluster.status():
                 if each.node.engine is Engine.DYNAMO and RUNNERS[each.node.kind].is_ready(each.node):
                     return replace(settings, endpoint=f"http://{each.node.address}")
             sleep(_POLL_S)
         return settings
 
-    def forget(self) -> None:
+    def wipe(self) -> None:
         if self.dynamo_is_elsewhere:
             raise TidingsError(
                 Code.SETTINGS_INVALID,
                 "--fresh forgets what this directory's engines hold, and dynamo.endpoint is set elsewhere.",
                 hint="Empty that one yourself, or unset dynamo.endpoint.",
             )
-        if self.fleet.home.exists():
-            self.fleet.wipe()
+        if self.cluster.home.exists():
+            self.cluster.wipe()
 
     def stop(self) -> list[str]:
         if self.were_running:
             return []
-        return [each.node.name for each in self.fleet.stop()]
+        return [each.node.name for each in self.cluster.stop()]
 
 
-def _wish(loaded: Loaded, running: list[Running], wanted: frozenset[Engine]) -> Wish:
+def _start_request(
+    loaded: LoadedSettings, running: list[RunningEngine], wanted: frozenset[Engine]
+) -> StartRequest:
     """In the form of what runs; if nothing does: on disk, since a chat of this morning is worth something."""
     chosen = loaded.settings.engines
     by_engine = {each.node.engine: each.node for each in running}
     dynamo, broker = by_engine.get(Engine.DYNAMO), by_engine.get(Engine.KAFKA)
-    return Wish(
+    return StartRequest(
         engines=wanted,
         dynamo="dynoxide" if (dynamo.kind if dynamo else chosen.dynamo) == "dynoxide" else "local",
         on_disk=running[0].node.on_disk if running else True,
@@ -94,7 +99,7 @@ def _wish(loaded: Loaded, running: list[Running], wanted: frozenset[Engine]) -> 
     )
 
 
-def refuse_far(loaded: Loaded) -> None:
+def require_local(loaded: LoadedSettings) -> None:
     far = [name for name, hosts in _hosts(loaded).items() if not hosts <= _HERE]
     if far:
         raise TidingsError(
@@ -105,9 +110,9 @@ def refuse_far(loaded: Loaded) -> None:
         )
 
 
-def _hosts(loaded: Loaded) -> dict[str, set[str]]:
+def _hosts(loaded: LoadedSettings) -> dict[str, set[str]]:
     """Of the engines that somebody has placed himself."""
-    settings, away = loaded.settings, elsewhere(loaded)
+    settings, away = loaded.settings, remote_engines(loaded)
     hosts: dict[str, set[str]] = {}
     if Engine.DYNAMO in away:
         hosts["dynamo.endpoint"] = {urlsplit(settings.dynamo.endpoint or "").hostname or "aws"}

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.engines.ports import Ports
+from tidings.engines.ports import PortAllocator
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.origins import LOCAL
 from tidings.run.cli.run import group
-from tidings.run.doctor.holders import holder_of
-from tidings.run.settings.load import Key, Loaded, env_name
+from tidings.run.doctor.holders import find_port_holder
+from tidings.run.settings.load import Key, LoadedSettings, env_name
 
 # A machine with one developer: nobody has to be waited for, every request may be seen, and as many connections as
 # a laptop has open files for: often 1,024.
@@ -29,7 +29,7 @@ _EASED: Mapping[Key, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProcessSpec:
     """`port` is for clients; who has none works behind the scenes. `note`: why the port is another than set."""
 
     name: str
@@ -42,30 +42,30 @@ class Kind:
         return self.port is not None
 
 
-def kinds(loaded: Loaded) -> list[Kind]:
-    ports = Ports()
+def process_specs(loaded: LoadedSettings) -> list[ProcessSpec]:
+    ports = PortAllocator()
     return [_kind(name, loaded, ports) for name in sorted(group.commands)]
 
 
-def _kind(name: str, loaded: Loaded, ports: Ports) -> Kind:
+def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpec:
     wanted: int | None = getattr(getattr(loaded.settings, name, None), "port", None)
     admin_port = ports.take(0, name)
     if wanted is None:
-        return Kind(name, admin_port)
-    who = holder_of(wanted) if wanted else None
+        return ProcessSpec(name, admin_port)
+    who = find_port_holder(wanted) if wanted else None
     if who is None:
-        return Kind(name, admin_port, ports.take(wanted, name))
+        return ProcessSpec(name, admin_port, ports.take(wanted, name))
     if (name, "port") in loaded.sources:
         raise TidingsError(
             Code.ENGINE_PORT_TAKEN,
-            f"Port {wanted}, set as {name}.port, is taken{who.words}.",
+            f"Port {wanted}, set as {name}.port, is taken{who.text}.",
             hint=f"Free it, or set {env_name((name, 'port'))} to another, or to 0 for any free one.",
         )
     free = ports.take(0, name)
-    return Kind(name, admin_port, free, f"port {wanted} is taken{who.words}: {name} is at {free}")
+    return ProcessSpec(name, admin_port, free, f"port {wanted} is taken{who.text}: {name} is at {free}")
 
 
-def settings_of(kind: Kind, loaded: Loaded, cursor_secret: str) -> dict[str, str]:
+def process_settings(kind: ProcessSpec, loaded: LoadedSettings, cursor_secret: str) -> dict[str, str]:
     """For the process's environment. What somebody has set himself stays as it is."""
     eased = {**_EASED, ("api", "cursor_secret"): cursor_secret}
     given = {env_name(key): value for key, value in eased.items() if key not in loaded.sources}

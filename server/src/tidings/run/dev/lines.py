@@ -22,19 +22,19 @@ _VALUE_CHARACTERS = 160
 _FRAMES = 3
 
 
-class Speaker(NamedTuple):
+class LogSource(NamedTuple):
     name: str
     colour: str
     width: int
     """Of the longest name, so that what is said stands below each other."""
 
 
-def speakers(names: list[str]) -> dict[str, Speaker]:
+def log_sources(names: list[str]) -> dict[str, LogSource]:
     width = max(map(len, names))
-    return {name: Speaker(name, COLOURS[n % len(COLOURS)], width) for n, name in enumerate(names)}
+    return {name: LogSource(name, COLOURS[n % len(COLOURS)], width) for n, name in enumerate(names)}
 
 
-def entry_of(line: str) -> dict[str, Any] | None:
+def parse_log_line(line: str) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
     except ValueError:
@@ -43,19 +43,19 @@ def entry_of(line: str) -> dict[str, Any] | None:
 
 
 def is_quiet(line: str) -> bool:
-    entry = entry_of(line)
+    entry = parse_log_line(line)
     return entry is not None and entry["event"] in _QUIET and entry.get("level") == "info"
 
 
 def is_request(line: str) -> bool:
-    entry = entry_of(line)
+    entry = parse_log_line(line)
     return entry is not None and entry["event"] == "request"
 
 
-def shown(line: str, speaker: Speaker) -> Text:
-    entry = entry_of(line)
+def format_entry(line: str, speaker: LogSource) -> Text:
+    entry = parse_log_line(line)
     if entry is None:
-        return spoken(speaker, Text(line))
+        return format_line(speaker, Text(line))
     level = str(entry.get("level", "info"))
     style = _LEVELS.get(level, "")
     text = Text.assemble((f"{level:<8}", style), (str(entry["event"]), style if style != "dim" else ""))
@@ -63,10 +63,10 @@ def shown(line: str, speaker: Speaker) -> Text:
         if name not in _UNSHOWN and value is not None:
             text.append(f"  {name}=", "dim").append(_short(value))
     text.append(_trouble(entry), "red")
-    return spoken(speaker, text, _time(entry.get("time")))
+    return format_line(speaker, text, _time(entry.get("time")))
 
 
-def spoken(speaker: Speaker, text: Text, when: datetime | None = None) -> Text:
+def format_line(speaker: LogSource, text: Text, when: datetime | None = None) -> Text:
     at = (when or datetime.now(UTC)).astimezone().strftime("%H:%M:%S")
     head = Text.assemble(
         (f"{at} ", "dim"), (f"{speaker.name:<{speaker.width}} ", speaker.colour), ("│ ", "dim")

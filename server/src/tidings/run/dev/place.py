@@ -18,7 +18,7 @@ _PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StateDir:
     home: Path
     """The engines' own directory, `.tidings`."""
 
@@ -63,7 +63,7 @@ class Place:
         for path in (self.client, *self.dev.glob("*.header")):
             path.unlink(missing_ok=True)
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         self.leave()
         self.keys.unlink(missing_ok=True)
 

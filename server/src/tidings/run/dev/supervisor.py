@@ -5,43 +5,45 @@ import signal
 from collections.abc import Callable, Coroutine, Mapping
 
 from tidings.run.dev import code
-from tidings.run.dev.calls import is_ready
-from tidings.run.dev.child import Child
-from tidings.run.dev.keeper import Keeper
-from tidings.run.dev.kinds import Kind
-from tidings.run.dev.voice import Voice
+from tidings.run.dev.calls import is_http_ready
+from tidings.run.dev.child import ChildProcess
+from tidings.run.dev.keeper import ProcessRunner
+from tidings.run.dev.kinds import ProcessSpec
+from tidings.run.dev.voice import DevConsole
 
 _POLL_S = 0.1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-type Serving = Callable[[], Coroutine[None, None, None]]
+type OnServing = Callable[[], Coroutine[None, None, None]]
 
 
 class Supervisor:
     def __init__(
         self,
-        kinds: list[Kind],
-        settings_of: Callable[[Kind], Mapping[str, str]],
-        voice: Voice,
+        kinds: list[ProcessSpec],
+        settings_of: Callable[[ProcessSpec], Mapping[str, str]],
+        console: DevConsole,
         *,
         stop_s: float,
         watches: bool,
     ) -> None:
         self._kinds = kinds
         self._settings_of = settings_of
-        self._voice = voice
+        self._console = console
         self._watches = watches
         self._asked = asyncio.Event()
         self._keepers = {
-            kind.name: Keeper(kind.name, self._start(kind), voice, stop_s=stop_s, waits_for_code=watches)
+            kind.name: ProcessRunner(
+                kind.name, self._start(kind), console, stop_s=stop_s, waits_for_code=watches
+            )
             for kind in kinds
         }
 
-    async def run(self, serving: Serving) -> None:
+    async def run(self, serving: OnServing) -> None:
         """Until a signal comes, or something can't go on, which is raised. `serving` runs beside the processes."""
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self._signalled)
-        work = [keeper.keep() for keeper in self._keepers.values()]
+        work = [keeper.run() for keeper in self._keepers.values()]
         work += [serving(), *([self._follow_code()] if self._watches else [])]
         tasks = [asyncio.create_task(each) for each in work]
         asked = asyncio.create_task(self._asked.wait())
@@ -56,12 +58,12 @@ class Supervisor:
     async def ready(self) -> None:
         """When every process says that it is."""
         for kind in self._kinds:
-            while not await is_ready(kind.admin_port):  # noqa: ASYNC110 - another process: there is no event to wait for
+            while not await is_http_ready(kind.admin_port):  # noqa: ASYNC110 - another process: there is no event to wait for
                 await asyncio.sleep(_POLL_S)
             self._keepers[kind.name].was_ready = True
 
-    def _start(self, kind: Kind) -> Callable[[], Coroutine[None, None, Child]]:
-        return lambda: Child.start(kind.name, self._settings_of(kind), self._voice.hear)
+    def _start(self, kind: ProcessSpec) -> Callable[[], Coroutine[None, None, ChildProcess]]:
+        return lambda: ChildProcess.start(kind.name, self._settings_of(kind), self._console.process_line)
 
     async def _first_end(self, tasks: list[asyncio.Task[None]], asked: asyncio.Task[bool]) -> None:
         waiting = {*tasks}
@@ -72,12 +74,14 @@ class Supervisor:
             waiting -= done
 
     async def _follow_code(self) -> None:
-        async for paths in code.changes():
-            if fault := code.fault_of(paths):
-                self._voice.say(f"not restarted: {fault}", "bold red")
+        async for paths in code.watch_source():
+            if fault := code.syntax_error_in(paths):
+                self._console.info(f"not restarted: {fault}", "bold red")
                 continue
-            self._voice.say(f"{code.named(paths)} changed: restarting {', '.join(self._keepers)}", "bold")
-            await asyncio.gather(*(keeper.again() for keeper in self._keepers.values()))
+            self._console.info(
+                f"{code.describe_paths(paths)} changed: restarting {', '.join(self._keepers)}", "bold"
+            )
+            await asyncio.gather(*(keeper.restart() for keeper in self._keepers.values()))
 
     def _signalled(self) -> None:
         """The second one does not wait."""
@@ -90,5 +94,5 @@ class Supervisor:
         for is_edge in (True, False):
             chosen = [kind.name for kind in self._kinds if kind.is_edge is is_edge]
             if chosen:
-                self._voice.say(f"stopping {', '.join(chosen)}")
+                self._console.info(f"stopping {', '.join(chosen)}")
                 await asyncio.gather(*(self._keepers[name].stop() for name in chosen))

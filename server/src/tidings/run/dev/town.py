@@ -6,14 +6,14 @@ Safe to repeat: what is there stays, and nobody says a thing twice, even after t
 import json
 from typing import Any
 
-from tidings.kernel.clock import Clock, time_text
+from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.dev.calls import Answer, call
+from tidings.run.dev.calls import HttpResult, http_call
 from tidings.run.dev.keys import TENANT, DevKeys
-from tidings.run.dev.place import Place, write_private
-from tidings.run.dev.voice import Voice
+from tidings.run.dev.place import StateDir, write_private
+from tidings.run.dev.voice import DevConsole
 
-PEOPLE = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
+DEMO_USERS = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
 _GROUP = "Lunch"
 _DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
 _GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
@@ -22,16 +22,16 @@ _WELCOME = {"title": "Welcome", "text": "Notices for you come here, beside the c
 _MADE, _THERE = (200, 201), 409
 
 
-class Town:
-    def __init__(self, api: str, keys: DevKeys, tokens: dict[str, str], voice: Voice) -> None:
-        self._voice = voice
+class SeedData:
+    def __init__(self, api: str, keys: DevKeys, tokens: dict[str, str], console: DevConsole) -> None:
+        self._console = console
         self._api = api
         self._keys = keys
         self._tokens = tokens
 
-    async def settle(self) -> dict[str, str]:
+    async def create(self) -> dict[str, str]:
         """The chats by what they are."""
-        for user, name in PEOPLE.items():
+        for user, name in DEMO_USERS.items():
             await self._ask("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
         direct = await self._as("anna", "POST", "/v1/directs", {"user": "ben"})
         chats = {"direct": str(direct["id"]), "group": await self._group()}
@@ -46,7 +46,7 @@ class Town:
         listed = await self._ask("GET", "/v1/inboxes", self._keys.server)
         if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
             return
-        path, notice = f"/v1/inboxes/{_INBOX}", {"uids": list(PEOPLE), "message": _WELCOME}
+        path, notice = f"/v1/inboxes/{_INBOX}", {"uids": list(DEMO_USERS), "message": _WELCOME}
         await self._ask("PUT", path, self._keys.server, {"title": "Notices"})
         await self._ask("POST", f"{path}/notices", self._keys.server, notice, key="dev-welcome")
 
@@ -75,14 +75,14 @@ class Town:
     async def _ask(
         self, method: str, path: str, bearer: str, body: object = None, *, key: str | None = None
     ) -> Any:  # noqa: ANN401 - JSON is what it is
-        self._voice.requests_unshown += 1
-        answer = await call(method, self._api + path, bearer, body, key=key)
+        self._console.requests_unshown += 1
+        answer = await http_call(method, self._api + path, bearer, body, key=key)
         if answer.status not in (*_MADE, _THERE):
             raise _refused(method, path, answer)
         return answer.body
 
 
-def _refused(method: str, path: str, answer: Answer) -> TidingsError:
+def _refused(method: str, path: str, answer: HttpResult) -> TidingsError:
     said = answer.body.get("detail") if isinstance(answer.body, dict) else ""
     return TidingsError(
         Code.INTERNAL,
@@ -91,21 +91,23 @@ def _refused(method: str, path: str, answer: Answer) -> TidingsError:
     )
 
 
-def tokens_of(keys: DevKeys, now_s: int, life_s: int) -> dict[str, str]:
-    return {user: keys.token(user, now_s, life_s) for user in PEOPLE}
+def mint_tokens(keys: DevKeys, now_s: int, life_s: int) -> dict[str, str]:
+    return {user: keys.token(user, now_s, life_s) for user in DEMO_USERS}
 
 
-def publish(place: Place, clock: Clock, urls: dict[str, str], tokens: dict[str, str], **more: object) -> None:
+def write_dev_file(
+    state_dir: StateDir, clock: Clock, urls: dict[str, str], tokens: dict[str, str], **more: object
+) -> None:
     """For other commands in this directory; mode 0600. `version` changes when a field changes its meaning."""
-    users = {user: {"name": PEOPLE[user], "token": token} for user, token in tokens.items()}
+    users = {user: {"name": DEMO_USERS[user], "token": token} for user, token in tokens.items()}
     told = {
         "version": 1,
         "tenant": TENANT,
         **urls,
         "users": users,
         **more,
-        "written_at": time_text(clock.now_ms()),
+        "written_at": format_ms(clock.now_ms()),
     }
-    write_private(place.client, json.dumps(told, indent=1))
+    write_private(state_dir.client, json.dumps(told, indent=1))
     for user, token in tokens.items():
-        write_private(place.header(user), f"Authorization: Bearer {token}\n")
+        write_private(state_dir.header(user), f"Authorization: Bearer {token}\n")

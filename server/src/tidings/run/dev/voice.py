@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.text import Text
 
 from tidings.engines.process import open_log
-from tidings.run.dev.lines import is_quiet, is_request, shown, speakers, spoken
+from tidings.run.dev.lines import format_entry, format_line, is_quiet, is_request, log_sources
 
 OURSELVES = "dev"
 
 
-class Voice:
+class DevConsole:
     def __init__(self, names: list[str], logs: Path, *, is_raw: bool) -> None:
-        self._speakers = speakers([OURSELVES, *names])
+        self._speakers = log_sources([OURSELVES, *names])
         self._logs = logs
         self._files: dict[str, IO[str]] = {}
         self._is_raw = is_raw
@@ -30,7 +30,7 @@ class Voice:
         self._status = self._words.status("")
         self._lines = Console(soft_wrap=True, highlight=False)
 
-    def hear(self, name: str, line: str) -> None:
+    def process_line(self, name: str, line: str) -> None:
         """A line of a process: to its file whole, to the terminal short."""
         self._file(name).write(line + "\n")
         if self._is_raw:
@@ -38,16 +38,16 @@ class Voice:
         elif self.requests_unshown and is_request(line):
             self.requests_unshown -= 1
         elif not is_quiet(line):
-            self.repeat(name, line)
+            self.replay(name, line)
 
-    def repeat(self, name: str, line: str) -> None:
+    def replay(self, name: str, line: str) -> None:
         """A line that was heard, for people."""
-        self._words.print(shown(line, self._speakers[name]))
+        self._words.print(format_entry(line, self._speakers[name]))
 
-    def say(self, words: str, style: str = "") -> None:
-        self._words.print(spoken(self._speakers[OURSELVES], Text(words, style)))
+    def info(self, words: str, style: str = "") -> None:
+        self._words.print(format_line(self._speakers[OURSELVES], Text(words, style)))
 
-    def tell(self, words: str, style: str = "") -> None:
+    def print(self, words: str, style: str = "") -> None:
         """Without time and name: for what stands by itself."""
         self._words.print(Text(words, style))
 
@@ -62,7 +62,7 @@ class Voice:
             Text.assemble(("✓ ", "green"), f"{doing:<10}", ", ".join(words), (f"  {took}", "dim"))
         )
 
-    def doing(self, what: str, done: int, total: int) -> None:
+    def progress(self, what: str, done: int, total: int) -> None:
         """More of the step that is under way: what is fetched, who is waited for."""
         far = f" ({done * 100 // total} %)" if total else ""
         self._status.update(f"engines: {what}{far} …")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tidings.kernel.errors import TidingsError
 from tidings.run import tables as standing
-from tidings.run.doctor.model import Case, Finding, State, ok, skipped
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.run.settings.model import DynamoSettings
 from tidings.tables.declaration import TABLES
 
@@ -17,8 +17,8 @@ _TIMEOUT_S = 5.0
 _AWRY_S, _WRONG_S = 5.0, 60.0
 
 
-def dynamo(case: Case) -> Iterator[Finding]:
-    settings = case.loaded.settings.dynamo
+def check_dynamo(context: DoctorContext) -> Iterator[Finding]:
+    settings = context.loaded.settings.dynamo
     if settings.endpoint is None:
         yield _not_set()
         return
@@ -30,14 +30,14 @@ def dynamo(case: Case) -> Iterator[Finding]:
         yield _unreachable(settings.endpoint, str(error) or type(error).__name__)
         return
     yield ok("dynamo", f"{settings.endpoint} answers in {took_ms:.0f} ms{f' ({server})' if server else ''}")
-    yield _clock(case)
+    yield _clock(context)
     yield from _tables(settings)
 
 
 def _not_set() -> Finding:
     return Finding(
         "dynamo",
-        State.WRONG,
+        CheckState.WRONG,
         "dynamo.endpoint is not set",
         "DynamoDB holds the truth: without it nothing is served.",
         '`tidings engines start`, or `tidings dev`; or set dynamo.endpoint to "aws" or to the URL of an engine.',
@@ -47,7 +47,7 @@ def _not_set() -> Finding:
 def _unreachable(endpoint: str, reason: str) -> Finding:
     return Finding(
         "dynamo",
-        State.WRONG,
+        CheckState.WRONG,
         f"{endpoint} does not answer: {reason}",
         "DynamoDB holds the truth: without it nothing is served.",
         "`tidings engines status` says whether it runs here; else look at dynamo.endpoint and the network.",
@@ -69,17 +69,17 @@ def _knock(settings: DynamoSettings) -> tuple[datetime | None, str]:
         connection.close()
 
 
-def _clock(case: Case) -> Finding:
-    theirs, _ = _knock(case.loaded.settings.dynamo)
+def _clock(context: DoctorContext) -> Finding:
+    theirs, _ = _knock(context.loaded.settings.dynamo)
     if theirs is None:
         return skipped("clock", "DynamoDB's engine tells no time; Redis is asked too")
-    return judged_clock("DynamoDB", (case.clock.now() - theirs).total_seconds())
+    return check_clock("DynamoDB", (context.clock.now() - theirs).total_seconds())
 
 
-def judged_clock(whose: str, ahead_s: float) -> Finding:
+def check_clock(whose: str, ahead_s: float) -> Finding:
     if abs(ahead_s) < _AWRY_S:
         return ok("clock", f"agrees with {whose}'s")
-    state = State.WRONG if abs(ahead_s) >= _WRONG_S else State.WARNING
+    state = CheckState.WRONG if abs(ahead_s) >= _WRONG_S else CheckState.WARNING
     way = "ahead of" if ahead_s > 0 else "behind"
     return Finding(
         "clock",
@@ -92,17 +92,19 @@ def judged_clock(whose: str, ahead_s: float) -> Finding:
 
 def _tables(settings: DynamoSettings) -> Iterator[Finding]:
     try:
-        plan = standing.look(settings)
+        plan = standing.load_tables_plan(settings)
     except TidingsError as error:
-        yield Finding("tables", State.WRONG, error.message, "They can't be looked at.", error.hint)
+        yield Finding("tables", CheckState.WRONG, error.message, "They can't be looked at.", error.hint)
         return
     why, todo = "No process serves on tables that are missing or shaped otherwise.", "`tidings tables apply`."
-    unfit = standing.unfit(plan)
+    unfit = standing.serving_blockers(plan)
     if unfit:
-        yield Finding("tables", State.WRONG, f"{len(unfit)} things are not as declared", why, todo, unfit)
+        yield Finding(
+            "tables", CheckState.WRONG, f"{len(unfit)} things are not as declared", why, todo, unfit
+        )
     if other := [line for line in plan.drift if line not in unfit]:
         why = "They serve; this is money or safety: capacity, backups, protection from deletion."
         todo = "`tidings tables plan` shows what `tidings tables apply` would do."
-        yield Finding("tables", State.WARNING, f"{len(other)} things differ", why, todo, other)
+        yield Finding("tables", CheckState.WARNING, f"{len(other)} things differ", why, todo, other)
     if not plan.drift:
         yield ok("tables", f"{len(TABLES)} as declared, with their TTLs and streams")

@@ -7,9 +7,9 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.run.accounts import open_tables
-from tidings.run.doctor.model import Case, Finding, State, ok, skipped
-from tidings.run.installation.row import Installation, Phase, Row
-from tidings.run.installation.watch import refuse_copy
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
+from tidings.run.installation.row import Installation, InstallationStore, RestorePhase
+from tidings.run.installation.watch import refuse_copied_installation
 from tidings.run.settings.model import DynamoSettings
 
 _CHECK = "epoch"
@@ -17,34 +17,36 @@ _TIMEOUT_S = 5.0
 _WHY = "Devices hold sequences of messages that are gone. No process starts until they can be told so."
 
 
-def epoch(case: Case) -> Iterator[Finding]:
-    settings = case.loaded.settings.dynamo
+def check_epoch(context: DoctorContext) -> Iterator[Finding]:
+    settings = context.loaded.settings.dynamo
     if settings.endpoint is None:
         yield skipped(_CHECK, "needs DynamoDB")
         return
     try:
-        found, log_id = asyncio.run(_read(settings, case.clock))
+        found, log_id = asyncio.run(_read(settings, context.clock))
     except (DynamoError, TidingsError, OSError, TimeoutError):
         yield skipped(_CHECK, "needs tables that can be read")
         return
-    yield judge(found, log_id)
+    yield check_installation(found, log_id)
 
 
-def judge(found: Installation | None, log_id: str) -> Finding:
+def check_installation(found: Installation | None, log_id: str) -> Finding:
     if found is None:
         return ok(_CHECK, "0: nothing has been started here yet")
-    if found.phase is Phase.CLOSED:
+    if found.phase is RestorePhase.CLOSED:
         todo = f"Run `tidings restored --to {found.restored_to}` to its end."
-        return Finding(_CHECK, State.WRONG, "a restore is being finished, or was interrupted", _WHY, todo)
+        return Finding(
+            _CHECK, CheckState.WRONG, "a restore is being finished, or was interrupted", _WHY, todo
+        )
     try:
-        refuse_copy(found, log_id)
+        refuse_copied_installation(found, log_id)
     except TidingsError as error:
-        return Finding(_CHECK, State.WRONG, error.message, _WHY, error.hint)
+        return Finding(_CHECK, CheckState.WRONG, error.message, _WHY, error.hint)
     since = f"; restored to {found.restored_to}" if found.epoch else ""
     return ok(_CHECK, f"{found.epoch}{since}")
 
 
 async def _read(settings: DynamoSettings, clock: Clock) -> tuple[Installation | None, str]:
     async with asyncio.timeout(_TIMEOUT_S), open_tables(settings) as client:
-        row = Row(client, clock)
+        row = InstallationStore(client, clock)
         return await row.read(), await row.log_id()

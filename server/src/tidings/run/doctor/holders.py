@@ -8,14 +8,14 @@ _OURS = re.compile(r"tidings.* run \w+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class PortHolder:
     """Without a `pid`: somebody else's process, of which the system tells nothing."""
 
     pid: int | None = None
     command: str = ""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """To stand after "is taken"."""
         return f" by `{self.command}` (process {self.pid})" if self.pid else " by a process of somebody else"
 
@@ -24,21 +24,21 @@ class Holder:
         return _OURS.search(self.command) is not None
 
 
-def holder_of(port: int) -> Holder | None:
+def find_port_holder(port: int) -> PortHolder | None:
     """None: the port is free."""
     if _is_free(port):
         return None
     try:
         import psutil  # noqa: PLC0415 - not there in every installation
     except ModuleNotFoundError:
-        return Holder()
+        return PortHolder()
     try:
         for found in psutil.net_connections("tcp"):
             if found.status == psutil.CONN_LISTEN and found.laddr and found.laddr.port == port and found.pid:
-                return Holder(found.pid, " ".join(psutil.Process(found.pid).cmdline()))
+                return PortHolder(found.pid, " ".join(psutil.Process(found.pid).cmdline()))
     except psutil.Error:
         pass  # it ended meanwhile, or this system lets only root look
-    return Holder()
+    return PortHolder()
 
 
 def _is_free(port: int) -> bool:

@@ -9,11 +9,11 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from tidings.kernel.errors import TidingsError
-from tidings.platform.kafka.connection import Connection
-from tidings.run.doctor.model import Case, Finding, State, ok, skipped
+from tidings.platform.kafka.connection import KafkaConfig
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.run.settings.model import KafkaSettings
-from tidings.run.topics import connection, plan_of
-from tidings.topics.control import ControlPlane
+from tidings.run.topics import topics_kafka_config, topics_plan
+from tidings.topics.control import TopicControlPlane
 from tidings.topics.declaration import TOPICS
 
 _API_VERSIONS, _VERSION_0, _NO_CLIENT_ID = 18, 0, -1
@@ -26,22 +26,22 @@ _SESSION = "group.consumer.session.timeout.ms"
 _NO_KAFKA = "Without Kafka nothing is lost, but pushes come late, when the relay finds what was not handled."
 
 
-def kafka(case: Case) -> Iterator[Finding]:
-    settings = case.loaded.settings.kafka
+def check_kafka(context: DoctorContext) -> Iterator[Finding]:
+    settings = context.loaded.settings.kafka
     if settings.bootstrap_servers is None:
         todo = "`tidings engines start`, or `tidings dev`; or set kafka.bootstrap_servers."
-        yield Finding("kafka", State.WRONG, "kafka.bootstrap_servers is not set", _NO_KAFKA, todo)
+        yield Finding("kafka", CheckState.WRONG, "kafka.bootstrap_servers is not set", _NO_KAFKA, todo)
         return
     if not _open_ports(settings.bootstrap_servers):
         todo = "`tidings engines status` says whether it runs here; else look at the address and the network."
         found = f"nobody listens at {settings.bootstrap_servers}"
-        yield Finding("kafka", State.WRONG, found, _NO_KAFKA, todo)
+        yield Finding("kafka", CheckState.WRONG, found, _NO_KAFKA, todo)
         return
-    link = connection(settings)
+    link = topics_kafka_config(settings)
     try:
         yield from _cluster(link, settings)
     except TidingsError as error:
-        yield Finding("kafka", State.WRONG, error.message, _NO_KAFKA, error.hint)
+        yield Finding("kafka", CheckState.WRONG, error.message, _NO_KAFKA, error.hint)
 
 
 def _open_ports(servers: str) -> list[str]:
@@ -56,8 +56,8 @@ def _open_ports(servers: str) -> list[str]:
     return found
 
 
-def _cluster(link: Connection, settings: KafkaSettings) -> Iterator[Finding]:
-    plane = ControlPlane(link)
+def _cluster(link: KafkaConfig, settings: KafkaSettings) -> Iterator[Finding]:
+    plane = TopicControlPlane(link)
     brokers = plane.brokers()
     began = monotonic()
     plane.brokers()
@@ -77,11 +77,11 @@ def _version(settings: KafkaSettings) -> Finding:
     if settings.security_protocol != "plaintext":
         return skipped("kafka version", "not asked over TLS or SASL")
     first = (settings.bootstrap_servers or "").split(",")[0]
-    if _CONSUMER_GROUP_HEARTBEAT in known_calls(first):
+    if _CONSUMER_GROUP_HEARTBEAT in supported_calls(first):
         return ok("kafka version", "4 or newer: it knows KIP-848's groups")
     return Finding(
         "kafka version",
-        State.WRONG,
+        CheckState.WRONG,
         f"{first} does not know KIP-848's groups: it is older than 4.0, or they are switched off",
         "Delivery joins such a group, because the old ones deliver twice at each rebalance.",
         "Run Kafka 4 or newer, or allow `group.coordinator.rebalance.protocols=classic,consumer`; or set "
@@ -89,7 +89,7 @@ def _version(settings: KafkaSettings) -> Finding:
     )
 
 
-def _session(link: Connection) -> Finding:
+def _session(link: KafkaConfig) -> Finding:
     """Of the groups of KIP-848, where the brokers set it, not the members."""
     try:
         admin = AdminClient(link.admin_config())
@@ -103,14 +103,14 @@ def _session(link: Connection) -> Finding:
         return ok("kafka session", f"a process that died is replaced after {session_s:g} s")
     return Finding(
         "kafka session",
-        State.WARNING,
+        CheckState.WARNING,
         f"{_SESSION} is {session_s * 1000:.0f}",
         f"When a delivery process dies, the chats of its partitions get no pushes for {session_s:g} s.",
         f"Set {_SESSION}=6000 at the brokers, and group.consumer.min.session.timeout.ms no higher.",
     )
 
 
-def known_calls(server: str) -> set[int]:
+def supported_calls(server: str) -> set[int]:
     """Kafka tells no version, but which calls it knows."""
     host, _, port = server.rpartition(":")
     request = struct.pack(">hhih", _API_VERSIONS, _VERSION_0, 1, _NO_CLIENT_ID)
@@ -125,22 +125,22 @@ def known_calls(server: str) -> set[int]:
     return {struct.unpack_from(">h", body, 10 + 6 * number)[0] for number in range(count)}
 
 
-def _topics(plane: ControlPlane, settings: KafkaSettings) -> Iterator[Finding]:
-    plan = plan_of(plane, settings)
+def _topics(plane: TopicControlPlane, settings: KafkaSettings) -> Iterator[Finding]:
+    plan = topics_plan(plane, settings)
     missing = [line for line in plan.drift if line.endswith("is not there")]
     if missing:
         why = "What is published to a topic that is not there is lost to delivery, until the relay finds it."
         found = f"{len(missing)} of {len(TOPICS)} are missing"
-        yield Finding("topics", State.WRONG, found, why, "`tidings topics apply`.", missing)
+        yield Finding("topics", CheckState.WRONG, found, why, "`tidings topics apply`.", missing)
     if other := [line for line in plan.drift if line not in missing]:
         why = "Too few partitions or copies, or another retention, show under load or in an outage."
         todo = "`tidings topics plan` shows what `tidings topics apply` would do."
-        yield Finding("topics", State.WARNING, f"{len(other)} things differ", why, todo, other)
+        yield Finding("topics", CheckState.WARNING, f"{len(other)} things differ", why, todo, other)
     if not plan.drift:
         yield ok("topics", f"{len(TOPICS)} as declared")
 
 
-def _lag(link: Connection) -> Iterator[Finding]:
+def _lag(link: KafkaConfig) -> Iterator[Finding]:
     try:
         admin = AdminClient(link.admin_config())
         listed = admin.list_consumer_groups(request_timeout=_TIMEOUT_S).result()
@@ -150,7 +150,7 @@ def _lag(link: Connection) -> Iterator[Finding]:
             for name in admin.list_topics(timeout=_TIMEOUT_S).topics
             if name.startswith(link.topic_prefix)
         ]
-        behind = {group: behind_of(link, group, topics) for group in groups}
+        behind = {group: consumer_lag(link, group, topics) for group in groups}
     except KafkaException as error:
         yield skipped("lag", f"could not be asked: {error}")
         return
@@ -159,14 +159,14 @@ def _lag(link: Connection) -> Iterator[Finding]:
         words = ", ".join(f"{group} by {count:,}" for group, count in late.items())
         why = "What is not consumed is not pushed: people see messages late."
         todo = "Start more of these processes, or look at what holds them up: their logs and /readyz."
-        yield Finding("lag", State.WARNING, f"behind: {words} records", why, todo)
+        yield Finding("lag", CheckState.WARNING, f"behind: {words} records", why, todo)
     elif groups:
         yield ok("lag", f"none far behind of {', '.join(groups)}")
     else:
         yield skipped("lag", "no groups yet")
 
 
-def behind_of(link: Connection, group: str, topics: list[str]) -> int:
+def consumer_lag(link: KafkaConfig, group: str, topics: list[str]) -> int:
     """A consumer that never joins: the admin client's question kills the process when a coordinator dies."""
     looker = Consumer({**link.admin_config(), "group.id": group})
     try:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tidings.run.cli.run import group
-from tidings.run.doctor.holders import holder_of
-from tidings.run.doctor.model import Case, Finding, State, ok, skipped
+from tidings.run.doctor.holders import find_port_holder
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.run.settings.gateway import GatewaySettings
 from tidings.run.settings.load import env_name
 
@@ -22,18 +22,24 @@ _LOWERS, _REFUSES = "takes fewer connections than the default", "refuses to star
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def python(case: Case, version: tuple[int, ...] = sys.version_info[:3]) -> Iterator[Finding]:
-    del case
+def check_python(
+    context: DoctorContext, version: tuple[int, ...] = sys.version_info[:3]
+) -> Iterator[Finding]:
+    del context
     shown = ".".join(map(str, version))
     if version[:2] < OLDEST:
         need = ".".join(map(str, OLDEST))
         yield Finding(
-            "python", State.WRONG, f"Python {shown}", f"Tidings needs {need} or newer.", f"Install {need}."
+            "python",
+            CheckState.WRONG,
+            f"Python {shown}",
+            f"Tidings needs {need} or newer.",
+            f"Install {need}.",
         )
     elif find_spec("uvloop") is None:
         yield Finding(
             "python",
-            State.WARNING,
+            CheckState.WARNING,
             f"Python {shown} without uvloop",
             "The standard event loop serves fewer requests with the same CPU.",
             "pip install uvloop, where it exists for this system.",
@@ -42,19 +48,19 @@ def python(case: Case, version: tuple[int, ...] = sys.version_info[:3]) -> Itera
         yield ok("python", f"Python {shown}")
 
 
-def memory(case: Case) -> Iterator[Finding]:
+def check_memory(context: DoctorContext) -> Iterator[Finding]:
     if find_spec("psutil") is None:
         yield skipped("memory", "psutil is not installed (`pip install 'tidings[engines]'`)")
         return
     import psutil  # noqa: PLC0415 - not there in every installation
 
     free_mb = psutil.virtual_memory().available // 2**20
-    devices = case.loaded.settings.gateway.max_connections
+    devices = context.loaded.settings.gateway.max_connections
     need_mb = len(group.commands) * _PROCESS_MB + devices * _DEVICE_KB // 1024
     if need_mb > free_mb:
         yield Finding(
             "memory",
-            State.WARNING,
+            CheckState.WARNING,
             f"{free_mb:,} MB free; a process of each kind and {devices:,} devices need about {need_mb:,} MB",
             "A gateway that runs out of memory is killed, with all its devices.",
             "Lower gateway.max_connections, or give the machine more memory.",
@@ -63,9 +69,9 @@ def memory(case: Case) -> Iterator[Finding]:
         yield ok("memory", f"{free_mb:,} MB free, {need_mb:,} MB needed with {devices:,} devices")
 
 
-def open_files(case: Case) -> Iterator[Finding]:
+def check_open_files(context: DoctorContext) -> Iterator[Finding]:
     """As `tidings run gateway` judges it before it starts."""
-    gateway = case.loaded.settings.gateway
+    gateway = context.loaded.settings.gateway
     need = gateway.max_connections + gateway.max_handshakes + _FILES_BESIDE
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < need:
@@ -73,7 +79,7 @@ def open_files(case: Case) -> Iterator[Finding]:
         room = max(1, hard - gateway.max_handshakes - _FILES_BESIDE)
         yield Finding(
             "open files",
-            State.WARNING if is_default else case.unless_dev,
+            CheckState.WARNING if is_default else context.unless_dev,
             f"{hard:,} allowed, {need:,} needed for gateway.max_connections = {gateway.max_connections:,}",
             f"Every device is an open file: `tidings run gateway` {_LOWERS if is_default else _REFUSES}.",
             f"Raise the hard limit (ulimit -Hn, LimitNOFILE), or set gateway.max_connections to {room:,} at most.",
@@ -82,30 +88,30 @@ def open_files(case: Case) -> Iterator[Finding]:
         yield ok("open files", f"{need:,} needed, more are allowed")
 
 
-def ports(case: Case) -> Iterator[Finding]:
+def check_ports(context: DoctorContext) -> Iterator[Finding]:
     for name in sorted(group.commands):
-        port: int | None = getattr(getattr(case.loaded.settings, name, None), "port", None)
+        port: int | None = getattr(getattr(context.loaded.settings, name, None), "port", None)
         if port:
-            yield _port(case, name, port)
+            yield _port(context, name, port)
 
 
-def _port(case: Case, name: str, port: int) -> Finding:
-    who = holder_of(port)
+def _port(context: DoctorContext, name: str, port: int) -> Finding:
+    who = find_port_holder(port)
     if who is None:
         return ok("ports", f"{port} is free for {name}")
     if who.is_ours:
         return ok("ports", f"{port} is held by Tidings itself (process {who.pid})")
     return Finding(
         "ports",
-        case.unless_dev,
-        f"{port}, meant for {name}, is taken{who.words}",
+        context.unless_dev,
+        f"{port}, meant for {name}, is taken{who.text}",
         f"`tidings run {name}` can't listen there.",
         f"End that process, or set {env_name((name, 'port'))} to another port.",
     )
 
 
-def secrets(case: Case) -> Iterator[Finding]:
-    settings = case.loaded.settings
+def check_secrets(context: DoctorContext) -> Iterator[Finding]:
+    settings = context.loaded.settings
     files = sorted((settings.engines.data_dir / "dev").glob("*.json"))
     if settings.encryption.kms == "file":
         files.append(settings.encryption.key_file)
@@ -120,7 +126,7 @@ def secrets(case: Case) -> Iterator[Finding]:
 def _readable(path: Path) -> Finding:
     return Finding(
         "secrets",
-        State.WRONG,
+        CheckState.WRONG,
         f"{path} is open to others (mode {stat.S_IMODE(path.stat().st_mode):04o})",
         "Who has it can read what is stored, or come in as anybody; Tidings refuses to use such a key file.",
         f"chmod 600 {path}. If somebody else may have read it, begin anew with another.",

@@ -7,10 +7,10 @@ from enum import StrEnum
 from msgspec import Struct
 
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.run.settings.load import Loaded
+from tidings.run.settings.load import LoadedSettings
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     OK = "ok"
     WARNING = "warning"
     WRONG = "wrong"
@@ -21,7 +21,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     """`details` are single things under what was found: tables, topics, faults."""
 
     check: str
-    state: State
+    state: CheckState
     found: str
     why: str = ""
     todo: str = ""
@@ -29,10 +29,10 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DoctorContext:
     """An installation as its settings describe it, seen from this machine."""
 
-    loaded: Loaded
+    loaded: LoadedSettings
     clock: Clock = field(default_factory=SystemClock)
     admin: tuple[str, ...] = ()
     """`host:port` of processes that somebody asked to look at."""
@@ -40,16 +40,16 @@ class Case:
     """`tidings dev` runs here: it has ports and bounds of its own, so those of the settings are no trouble now."""
 
     @property
-    def unless_dev(self) -> State:
-        return State.WARNING if self.has_dev else State.WRONG
+    def unless_dev(self) -> CheckState:
+        return CheckState.WARNING if self.has_dev else CheckState.WRONG
 
 
-type Look = Callable[[Case], Iterable[Finding]]
+type Check = Callable[[DoctorContext], Iterable[Finding]]
 
 
 def ok(check: str, found: str) -> Finding:
-    return Finding(check, State.OK, found)
+    return Finding(check, CheckState.OK, found)
 
 
 def skipped(check: str, found: str) -> Finding:
-    return Finding(check, State.SKIPPED, found)
+    return Finding(check, CheckState.SKIPPED, found)

@@ -5,21 +5,21 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from tidings.run.doctor.model import Finding, State
+from tidings.run.doctor.model import CheckState, Finding
 
-_SIGNS = {
-    State.OK: ("✓", "green"),
-    State.WARNING: ("!", "bold yellow"),
-    State.WRONG: ("✗", "bold red"),
-    State.SKIPPED: ("-", "dim"),
+_SYMBOLS = {
+    CheckState.OK: ("✓", "green"),
+    CheckState.WARNING: ("!", "bold yellow"),
+    CheckState.WRONG: ("✗", "bold red"),
+    CheckState.SKIPPED: ("-", "dim"),
 }
 _NAME_WIDTH = 18
 _DETAILS = 8
 
 
-def shown(finding: Finding) -> Text:
-    sign, style = _SIGNS[finding.state]
-    quiet = "dim" if finding.state is State.SKIPPED else ""
+def format_finding(finding: Finding) -> Text:
+    sign, style = _SYMBOLS[finding.state]
+    quiet = "dim" if finding.state is CheckState.SKIPPED else ""
     text = Text.assemble(
         (f"{sign} ", style), (f"{finding.check:<{_NAME_WIDTH}}", quiet), (finding.found, quiet)
     )
@@ -34,13 +34,13 @@ def shown(finding: Finding) -> Text:
     return text
 
 
-def summary(findings: Iterable[Finding]) -> Text:
+def summarize_findings(findings: Iterable[Finding]) -> Text:
     counts = Counter(finding.state for finding in findings)
-    if not counts[State.WRONG] and not counts[State.WARNING]:
-        return Text(f"all is well: {counts[State.OK]} checked", "bold green")
+    if not counts[CheckState.WRONG] and not counts[CheckState.WARNING]:
+        return Text(f"all is well: {counts[CheckState.OK]} checked", "bold green")
     words = [
-        f"{counts[State.WRONG]} wrong",
-        f"{counts[State.WARNING]} to think about",
-        f"{counts[State.OK]} fine",
+        f"{counts[CheckState.WRONG]} wrong",
+        f"{counts[CheckState.WARNING]} to think about",
+        f"{counts[CheckState.OK]} fine",
     ]
-    return Text(", ".join(words), "bold red" if counts[State.WRONG] else "bold yellow")
+    return Text(", ".join(words), "bold red" if counts[CheckState.WRONG] else "bold yellow")

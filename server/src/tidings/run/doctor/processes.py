@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidings.run.doctor.model import Case, Finding, State, ok, skipped
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 
 _TIMEOUT_S = 3.0
 _READY = 200
@@ -21,18 +21,18 @@ def dev_ports(data_dir: Path) -> dict[str, int]:
     return {str(name): int(port) for name, port in ports.items()}
 
 
-def processes(case: Case) -> Iterator[Finding]:
-    settings = case.loaded.settings
+def check_processes(context: DoctorContext) -> Iterator[Finding]:
+    settings = context.loaded.settings
     places = [f"127.0.0.1:{port}" for port in dev_ports(settings.engines.data_dir).values()]
     if settings.process.admin_port:
         places.append(f"{settings.process.admin_host}:{settings.process.admin_port}")
-    places += case.admin
+    places += context.admin
     if not places:
         yield skipped("processes", "none known: `tidings dev` runs some; or name one, --admin 127.0.0.1:9000")
-    yield from (_look(place) for place in places)
+    yield from (_check_process(place) for place in places)
 
 
-def _look(place: str) -> Finding:
+def _check_process(place: str) -> Finding:
     host, _, port = place.rpartition(":")
     why = "A process that is not ready gets no traffic from a load balancer."
     try:
@@ -43,11 +43,11 @@ def _look(place: str) -> Finding:
         connection.close()
     except (OSError, ValueError, http.client.HTTPException) as error:
         todo = "Is it running? Its log says `process starting` with the admin port."
-        return Finding("processes", State.WRONG, f"nobody answers at {place}: {error}", why, todo)
+        return Finding("processes", CheckState.WRONG, f"nobody answers at {place}: {error}", why, todo)
     name = f"{page.get('process', 'process')} at {place}"
     if answer.status == _READY:
         return ok("processes", f"{name} is ready")
     problems = [str(each) for each in page.get("problems", [])]
     return Finding(
-        "processes", State.WRONG, f"{name} is not ready", why, "Its log says since when.", problems
+        "processes", CheckState.WRONG, f"{name} is not ready", why, "Its log says since when.", problems
     )

@@ -7,10 +7,10 @@ from time import monotonic
 from hiredis import Reader
 
 from tidings.platform.redis.errors import Address
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import NOTHING, pack, reader
-from tidings.run.doctor.dynamo import judged_clock
-from tidings.run.doctor.model import Case, Finding, State, ok
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import NOTHING, pack_command, reply_reader
+from tidings.run.doctor.dynamo import check_clock
+from tidings.run.doctor.model import CheckState, DoctorContext, Finding, ok
 from tidings.run.options import redis_options
 
 OLDEST = 7
@@ -21,21 +21,21 @@ _NO_REDIS = "Without Redis everything is stored and read, but nothing is pushed,
 type Info = dict[str, str]
 
 
-def redis(case: Case) -> Iterator[Finding]:
-    if case.loaded.settings.redis.url is None:
+def check_redis(context: DoctorContext) -> Iterator[Finding]:
+    if context.loaded.settings.redis.url is None:
         todo = "`tidings engines start`, or `tidings dev`; or set redis.url."
-        yield Finding(_CHECK, State.WRONG, "redis.url is not set", _NO_REDIS, todo)
+        yield Finding(_CHECK, CheckState.WRONG, "redis.url is not set", _NO_REDIS, todo)
         return
-    options = redis_options(case.loaded.settings)
+    options = redis_options(context.loaded.settings)
     where = ",".join(str(seed) for seed in options.seeds)
     try:
         info, took_ms = _ask(options)
     except Exception as error:  # noqa: BLE001 - whatever the client met: it is told
         todo = "`tidings engines status` says whether it runs here; else look at redis.url, its password and TLS."
         found = f"{where} does not answer: {str(error) or type(error).__name__}"
-        yield Finding(_CHECK, State.WRONG, found, _NO_REDIS, todo)
+        yield Finding(_CHECK, CheckState.WRONG, found, _NO_REDIS, todo)
         return
-    faults = list(judge(info, is_cluster_set=options.is_cluster))
+    faults = list(check_info(info, is_cluster_set=options.is_cluster))
     name = (
         f"Valkey {info['valkey_version']}"
         if "valkey_version" in info
@@ -44,39 +44,39 @@ def redis(case: Case) -> Iterator[Finding]:
     yield ok(_CHECK, f"{where} answers in {took_ms:.0f} ms ({name})")
     yield from faults
     if "server_time_usec" in info:
-        ahead_s = case.clock.now().timestamp() - int(info["server_time_usec"]) / 1e6
-        yield judged_clock("Redis", ahead_s)
+        ahead_s = context.clock.now().timestamp() - int(info["server_time_usec"]) / 1e6
+        yield check_clock("Redis", ahead_s)
 
 
-def _ask(options: Options) -> tuple[Info, float]:
+def _ask(options: RedisOptions) -> tuple[Info, float]:
     """One node on a plain connection: our client refuses a node that is not what the settings say."""
-    with connected(options, options.seeds[0]) as sock:
-        answers = reader()
-        call(sock, answers, *options.hello)
-        info = _fields(call(sock, answers, "INFO", "everything"))
+    with open_blocking_socket(options, options.seeds[0]) as sock:
+        answers = reply_reader()
+        call_blocking(sock, answers, *options.hello)
+        info = _fields(call_blocking(sock, answers, "INFO", "everything"))
         began = monotonic()
-        call(sock, answers, "PING")
+        call_blocking(sock, answers, "PING")
         took_ms = (monotonic() - began) * 1000
         if info.get("cluster_enabled") == "1":
-            info |= _fields(call(sock, answers, "CLUSTER", "INFO"))
+            info |= _fields(call_blocking(sock, answers, "CLUSTER", "INFO"))
     return info, took_ms
 
 
-def connected(options: Options, seed: Address) -> socket.socket:
+def open_blocking_socket(options: RedisOptions, seed: Address) -> socket.socket:
     sock = socket.create_connection((seed.host, seed.port), _TIMEOUT_S)
     return options.tls.wrap_socket(sock, server_hostname=seed.host) if options.tls else sock
 
 
-def call(sock: socket.socket, answers: Reader, *words: str) -> object:
-    sock.sendall(pack(*words))
+def call_blocking(sock: socket.socket, answers: Reader, *words: str) -> object:
+    sock.sendall(pack_command(*words))
     while (answer := answers.gets()) is NOTHING:
-        answers.feed(sock.recv(2**16) or _over())
+        answers.feed(sock.recv(2**16) or _read_reply())
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def _over() -> bytes:
+def _read_reply() -> bytes:
     raise ConnectionResetError("it closed the connection")
 
 
@@ -85,7 +85,7 @@ def _fields(reply: object) -> Info:
     return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
 
-def judge(info: Info, *, is_cluster_set: bool) -> Iterator[Finding]:
+def check_info(info: Info, *, is_cluster_set: bool) -> Iterator[Finding]:
     """What a server says about itself, held against what Tidings needs."""
     yield from _version(info)
     yield from _eviction(info)
@@ -98,7 +98,7 @@ def _version(info: Info) -> Iterator[Finding]:
     if int(version.partition(".")[0]) < OLDEST:
         yield Finding(
             "redis version",
-            State.WRONG,
+            CheckState.WRONG,
             f"{version} is too old",
             "Pushes go over sharded channels, which came with 7.0.",
             "Run Redis 7 or newer, or Valkey.",
@@ -110,7 +110,7 @@ def _eviction(info: Info) -> Iterator[Finding]:
     if policy != "noeviction":
         yield Finding(
             "redis memory",
-            State.WARNING,
+            CheckState.WARNING,
             f"maxmemory-policy is {policy}",
             "A full server throws away routes of devices that are connected: they get no pushes until they resume.",
             "CONFIG SET maxmemory-policy noeviction (on AWS in the parameter group), and watch its memory.",
@@ -121,7 +121,7 @@ def _writes(info: Info) -> Iterator[Finding]:
     if info.get("role") == "slave":
         yield Finding(
             "redis role",
-            State.WRONG,
+            CheckState.WRONG,
             f"it is a replica of {info.get('master_host')}:{info.get('master_port')}",
             "A replica takes no writes, so no device is registered.",
             "Set redis.url to the primary.",
@@ -132,7 +132,7 @@ def _writes(info: Info) -> Iterator[Finding]:
     if failed:
         yield Finding(
             "redis persistence",
-            State.WRONG,
+            CheckState.WRONG,
             f"it can't write to its disk ({', '.join(failed)})",
             "It then refuses writes.",
             'Look at its disk and its log; Tidings needs no persistence: `save ""` and `appendonly no` are fine.',
@@ -145,7 +145,7 @@ def _cluster(info: Info, *, is_set: bool) -> Iterator[Finding]:
         what = "is a cluster's" if is_cluster else "is no cluster's"
         yield Finding(
             "redis cluster",
-            State.WRONG,
+            CheckState.WRONG,
             f"the node {what}, and redis.is_cluster is {str(is_set).lower()}",
             "Commands would go to nodes that don't have the keys, or wait for nodes that don't exist.",
             f"Set redis.is_cluster to {str(is_cluster).lower()}.",
@@ -153,7 +153,7 @@ def _cluster(info: Info, *, is_set: bool) -> Iterator[Finding]:
     elif is_cluster and info.get("cluster_state") != "ok":
         yield Finding(
             "redis cluster",
-            State.WRONG,
+            CheckState.WRONG,
             f"the cluster's state is {info.get('cluster_state')}: "
             f"{info.get('cluster_slots_ok')} of 16384 slots are served",
             "Users in the other slots get no pushes.",

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from tidings.accounts.access import Access
-from tidings.accounts.credentials import Credentials
-from tidings.accounts.live import LiveSessions
+from tidings.accounts.access import AccessTokenService
+from tidings.accounts.credentials import CredentialVerifierChain
+from tidings.accounts.live import SessionCache
 from tidings.accounts.model import Principal
 from tidings.accounts.revocations import Revocation
 from tidings.accounts.user_tokens import TenantSource
 from tidings.kernel.ids import TenantId
-from tidings.run.accounts import Accounts
-from tidings.run.people import People
+from tidings.run.accounts import AccountServices
+from tidings.run.people import LoginServices
 
 
-class SessionTokens:
+class SessionTokenVerifier:
     """Access tokens of sessions that are still on."""
 
-    def __init__(self, access: Access, live: LiveSessions) -> None:
+    def __init__(self, access: AccessTokenService, live: SessionCache) -> None:
         self._access = access
         self._live = live
 
@@ -28,18 +28,18 @@ class SessionTokens:
     async def recheck(self, principal: Principal) -> None:
         await self._live.validate(principal)
 
-    def forget(self, revocation: Revocation) -> None:
+    def evict(self, revocation: Revocation) -> None:
         if revocation.session is not None:
-            self._live.forget(revocation.tenant, revocation.session)
+            self._live.evict(revocation.tenant, revocation.session)
 
 
-def credentials_of(accounts: Accounts, people: People) -> Credentials:
+def build_credentials(accounts: AccountServices, login_services: LoginServices) -> CredentialVerifierChain:
     """The door that every edge has: API keys, tokens of sessions that are on, tokens of the tenants' own servers."""
-    own = SessionTokens(people.access, people.live)
-    return Credentials(accounts.api_keys, own, accounts.users, people.admission)
+    own = SessionTokenVerifier(login_services.access, login_services.live)
+    return CredentialVerifierChain(accounts.api_keys, own, accounts.users, login_services.admission)
 
 
-class PhoneTenants:
+class PhoneLoginTenants:
     def __init__(self, tenants: TenantSource) -> None:
         self._tenants = tenants
 

@@ -15,9 +15,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from tidings.api import problems
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import new_ulid
-from tidings.kernel.proxies import UnnamedProxy
-from tidings.limits.rules import place_of
-from tidings.run.edge.shares import Room, Shares
+from tidings.kernel.proxies import UntrustedProxyDetector
+from tidings.limits.rules import address_key
+from tidings.run.edge.shares import ConnectionQuota, ConnectionShares
 
 _CROWDED_S = 2.0
 """Who is to be refused gets so long to ask: an answer before the question is lost on most clients."""
@@ -29,27 +29,27 @@ _LINGER_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class HttpBounds:
     """`max_head_bytes` counts names and values of all headers, trailers of a chunked body included, and the URL."""
 
     receive_s: float
     keep_alive_s: int
     docs_root: str
-    room: Room
+    quota: ConnectionQuota
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     max_url_bytes: int = 8 * 1024
     max_head_bytes: int = 32 * 1024
     max_headers: int = 100
-    unnamed_proxy: UnnamedProxy | None = None
+    unnamed_proxy: UntrustedProxyDetector | None = None
 
 
 class _HeadTooLargeError(Exception):
     """Ends the parser's work. httptools wraps it into its own error."""
 
 
-class _Patient(HttpToolsProtocol):
-    bounds: ClassVar[Bounds]
-    shares: "ClassVar[Shares[_Patient]]"
+class _BoundedProtocol(HttpToolsProtocol):
+    bounds: ClassVar[HttpBounds]
+    shares: "ClassVar[ConnectionShares[_BoundedProtocol]]"
     _timer: asyncio.TimerHandle | None = None
     _is_begun = _has_headers = _is_crowded = _is_head_too_large = _is_refused = False
     _headers_seen = _head_bytes = 0
@@ -158,14 +158,14 @@ class _Patient(HttpToolsProtocol):
             return host
         if any(address in proxies for proxies in self.bounds.proxies):
             return None
-        return place_of(host)
+        return address_key(host)
 
     def _notice_proxy(self) -> None:
         unnamed = self.bounds.unnamed_proxy
         if unnamed is None or unnamed.has_warned or not self.client:
             return
         if any(name == b"x-forwarded-for" for name, _ in self.headers):
-            unnamed.forwarded(self.client[0])
+            unnamed.on_forwarded(self.client[0])
 
     def _arm(self) -> None:
         wait_s = min(self.bounds.receive_s, _CROWDED_S) if self._is_crowded else self.bounds.receive_s
@@ -238,7 +238,7 @@ class _Patient(HttpToolsProtocol):
         return not self.cycle.response_started if self._has_headers else self._answering() is None
 
     def _problem(self, error: TidingsError) -> bytes:
-        told = problems.told(error, new_ulid(), self.bounds.docs_root)
+        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
         status = HTTPStatus(told.status_code)
         lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode(), b"connection: close"]
         lines += [name + b": " + value for name, value in told.raw_headers]
@@ -246,14 +246,14 @@ class _Patient(HttpToolsProtocol):
 
     async def _refuse_crowd(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI is dicts
         error = TidingsError(Code.OVERLOADED, "There are too many connections.")
-        told = problems.told(error, new_ulid(), self.bounds.docs_root)
+        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
         told.headers["connection"] = "close"
         await told(scope, receive, send)
 
 
-def bounded(given: Bounds) -> type[_Patient]:
-    class Bounded(_Patient):
+def bounded_protocol(given: HttpBounds) -> type[_BoundedProtocol]:
+    class Bounded(_BoundedProtocol):
         bounds = given
-        shares = Shares(given.room)
+        shares = ConnectionShares(given.quota)
 
     return Bounded

@@ -11,16 +11,16 @@ from typing import Any, override
 import uvicorn
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.proxies import UnnamedProxy
+from tidings.kernel.proxies import UntrustedProxyDetector
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 from tidings.platform.telemetry import logs
-from tidings.run.edge.patience import Bounds, bounded
-from tidings.run.edge.shares import Room
+from tidings.run.edge.patience import HttpBounds, bounded_protocol
+from tidings.run.edge.shares import ConnectionQuota
 from tidings.run.options import trusted_proxies
 from tidings.run.settings import Settings
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 BACKLOG = 2_048
 _TENANT_SHARE = 2
@@ -36,7 +36,7 @@ class HttpServer(Component):
 
     name = "http"
 
-    def __init__(self, settings: Settings, make_app: Callable[[], Asgi], tasks: Tasks) -> None:
+    def __init__(self, settings: Settings, make_app: Callable[[], Asgi], tasks: TaskSupervisor) -> None:
         self._settings = settings
         self._make_app = make_app
         self._tasks = tasks
@@ -49,7 +49,7 @@ class HttpServer(Component):
         server = uvicorn.Server(self._config(self._make_app()))
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
-        listening = listen(self._settings)
+        listening = open_http_socket(self._settings)
         await server.startup([listening])
         self._socket, self._server = listening, server
         self._ticking = self._tasks.spawn("http ticks", server.main_loop())
@@ -65,16 +65,16 @@ class HttpServer(Component):
         await self._server.shutdown([self._socket])
         await self._tasks.stop(self._ticking)
 
-    def _bounds(self) -> Bounds:
+    def _bounds(self) -> HttpBounds:
         api = self._settings.api
-        room = Room(
+        room = ConnectionQuota(
             max_connections=api.max_connections,
             max_per_address=api.max_connections_per_address,
             max_per_tenant=max(1, api.max_connections // _TENANT_SHARE),
         )
         proxies = tuple(map(ip_network, trusted_proxies(self._settings)))
-        unnamed = UnnamedProxy("api.trusted_proxies") if api.trusted_proxies is None else None
-        return Bounds(
+        unnamed = UntrustedProxyDetector("api.trusted_proxies") if api.trusted_proxies is None else None
+        return HttpBounds(
             api.receive_s, api.keep_alive_s, api.docs_root, room, proxies=proxies, unnamed_proxy=unnamed
         )
 
@@ -82,7 +82,7 @@ class HttpServer(Component):
         api, proxies = self._settings.api, trusted_proxies(self._settings)
         return uvicorn.Config(
             app,
-            http=bounded(self._bounds()),
+            http=bounded_protocol(self._bounds()),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -96,7 +96,7 @@ class HttpServer(Component):
         )
 
 
-def listen(settings: Settings) -> socket.socket:
+def open_http_socket(settings: Settings) -> socket.socket:
     api = settings.api
     family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
     try:

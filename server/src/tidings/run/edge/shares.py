@@ -15,7 +15,7 @@ MAX_REFUSED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ConnectionQuota:
     """`max_per_tenant`: above it a tenant's connections are kept alive only briefly, but never refused."""
 
     max_connections: int
@@ -24,14 +24,14 @@ class Room:
 
 
 @dataclass(slots=True)
-class _Open:
-    place: str | None
+class _OpenConnection:
+    address: str | None
     tenant: Hashable | None = None
     is_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Entry[C]:
+class AdmissionDecision[C]:
     """Whether a newcomer is served, and who has to leave for it."""
 
     is_refused: bool = False
@@ -40,34 +40,34 @@ class Entry[C]:
 
 
 @dataclass(slots=True)
-class Shares[C: Hashable]:
+class ConnectionShares[C: Hashable]:
     """`place` None: a trusted proxy, whose connections carry the requests of many."""
 
-    room: Room
-    _open: dict[C, _Open] = field(default_factory=dict)
+    quota: ConnectionQuota
+    _open: dict[C, _OpenConnection] = field(default_factory=dict)
     _waiting: dict[C, None] = field(default_factory=dict)
     """Anonymous and not being answered, in the order in which they began to wait."""
     _served: int = 0
     _refused: int = 0
-    _places: Counter[str] = field(default_factory=Counter)
+    _addresses: Counter[str] = field(default_factory=Counter)
     _tenants: Counter[Hashable] = field(default_factory=Counter)
 
-    def enter(self, one: C, place: str | None) -> Entry[C]:
-        is_crowded_place = place is not None and self._places[place] >= self.room.max_per_address
-        is_full = self._served >= self.room.max_connections
+    def enter(self, one: C, place: str | None) -> AdmissionDecision[C]:
+        is_crowded_place = place is not None and self._addresses[place] >= self.quota.max_per_address
+        is_full = self._served >= self.quota.max_connections
         leaves = self._oldest(place if is_crowded_place else None) if is_crowded_place or is_full else None
         if (is_crowded_place or is_full) and leaves is None:
-            self._open[one] = _Open(place, is_refused=True)
+            self._open[one] = _OpenConnection(place, is_refused=True)
             self._refused += 1
-            return Entry(is_refused=True, is_cut=self._refused > MAX_REFUSED)
+            return AdmissionDecision(is_refused=True, is_cut=self._refused > MAX_REFUSED)
         if leaves is not None:
             self.leave(leaves)
-        self._open[one] = _Open(place)
+        self._open[one] = _OpenConnection(place)
         self._served += 1
         if place is not None:
             self._waiting[one] = None
-            self._places[place] += 1
-        return Entry(leaves=leaves)
+            self._addresses[place] += 1
+        return AdmissionDecision(leaves=leaves)
 
     def answer(self, one: C) -> None:
         """Note that its request is being answered: it can't be asked to leave."""
@@ -86,12 +86,12 @@ class Shares[C: Hashable]:
             self._forget_tenant(state)
             state.tenant = tenant
             self._tenants[tenant] += 1
-        if state.place is None:
+        if state.address is None:
             return True
         if state.tenant is None:
             self._waiting[one] = None
             return False
-        return self._tenants[state.tenant] <= self.room.max_per_tenant
+        return self._tenants[state.tenant] <= self.quota.max_per_tenant
 
     def leave(self, one: C) -> None:
         if (state := self._open.pop(one, None)) is None:
@@ -102,16 +102,16 @@ class Shares[C: Hashable]:
             return
         self._served -= 1
         self._forget_tenant(state)
-        if state.place is not None:
-            self._places[state.place] -= 1
-            if not self._places[state.place]:
-                del self._places[state.place]
+        if state.address is not None:
+            self._addresses[state.address] -= 1
+            if not self._addresses[state.address]:
+                del self._addresses[state.address]
 
     def _oldest(self, place: str | None) -> C | None:
         """The anonymous connection that has waited longest, from `place` if given."""
-        return next((one for one in self._waiting if place is None or self._open[one].place == place), None)
+        return next((one for one in self._waiting if place is None or self._open[one].address == place), None)
 
-    def _forget_tenant(self, state: _Open) -> None:
+    def _forget_tenant(self, state: _OpenConnection) -> None:
         if state.tenant is not None:
             self._tenants[state.tenant] -= 1
             if not self._tenants[state.tenant]:

@@ -5,18 +5,18 @@ from asyncio import Task
 from collections.abc import Callable, Iterator
 from typing import override
 
-from tidings.accounts.revocations import Heard, RevocationWatch
+from tidings.accounts.revocations import OnRevocations, RevocationWatch
 from tidings.gateway.drain import DrainOptions
-from tidings.gateway.revoking import Revoking
-from tidings.gateway.server import Server
+from tidings.gateway.revoking import RevocationEnforcer
+from tidings.gateway.server import GatewayServer
 from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.memory import GiveBack
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.memory import MallocTrimmer
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 from tidings.platform.telemetry import logs
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
-_LOOK_S = 5.0
+_CHECK_EVERY_S = 5.0
 
 
 class SocketServer(Component):
@@ -26,11 +26,11 @@ class SocketServer(Component):
 
     def __init__(
         self,
-        make: Callable[[], Server],
+        make: Callable[[], GatewayServer],
         leaving: DrainOptions,
-        tasks: Tasks,
+        tasks: TaskSupervisor,
         *,
-        watch: Callable[[Heard], RevocationWatch],
+        watch: Callable[[OnRevocations], RevocationWatch],
         stop_s: float,
     ) -> None:
         self._make = make
@@ -38,7 +38,7 @@ class SocketServer(Component):
         self._leaving = leaving
         self._tasks = tasks
         self.stop_s = stop_s
-        self._server: Server | None = None
+        self._server: GatewayServer | None = None
 
     @override
     async def start(self) -> None:
@@ -47,16 +47,16 @@ class SocketServer(Component):
         await server.listener.start()
         self._server = server
         self._running = (
-            self._tasks.spawn("gateway timers", server.keep_time()),
-            self._tasks.spawn("gateway routes", server.keep_routes()),
+            self._tasks.spawn("gateway timers", server.run_timers()),
+            self._tasks.spawn("gateway routes", server.run_lease_renewal()),
             self._tasks.spawn("gateway memory", _give_back(server)),
             *self._watching(server.revoking),
         )
         log.info("listening", port=server.listener.port)
 
-    def _watching(self, revoking: Revoking | None) -> Iterator[Task[None]]:
+    def _watching(self, revoking: RevocationEnforcer | None) -> Iterator[Task[None]]:
         if revoking is not None:
-            yield self._tasks.spawn("gateway revocations", self._watch(revoking.heard).keep())
+            yield self._tasks.spawn("gateway revocations", self._watch(revoking.on_revocations).run())
             yield self._tasks.spawn("gateway signing keys", _sweep(revoking))
 
     @override
@@ -66,18 +66,18 @@ class SocketServer(Component):
         log.info("no longer accepting", connections=len(self._server.listener.sockets))
         drained = await self._server.drain(self._leaving)
         await self._tasks.stop(*self._running)
-        log.info("devices have left", told=drained.told, left=drained.left, closed=drained.closed)
+        log.info("devices have left", told=drained.notified, left=drained.disconnected, closed=drained.closed)
 
 
-async def _sweep(revoking: Revoking) -> None:
+async def _sweep(revoking: RevocationEnforcer) -> None:
     while True:
-        await asyncio.sleep(_LOOK_S)
+        await asyncio.sleep(_CHECK_EVERY_S)
         await revoking.sweep()
 
 
-async def _give_back(server: Server) -> None:
+async def _give_back(server: GatewayServer) -> None:
     """After a storm: what its connections took is the machine's again."""
-    memory = GiveBack()
+    memory = MallocTrimmer()
     while True:
-        await asyncio.sleep(_LOOK_S)
-        memory.look(len(server.listener.sockets))
+        await asyncio.sleep(_CHECK_EVERY_S)
+        memory.trim_if_idle(len(server.listener.sockets))

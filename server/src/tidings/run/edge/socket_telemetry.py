@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import final
 
-from tidings.gateway.routed import Routed
-from tidings.gateway.server import Server
-from tidings.gateway.signs.desk import Signs
+from tidings.gateway.routed import GatewayNode
+from tidings.gateway.server import GatewayServer
+from tidings.gateway.signs.desk import EphemeralService
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.wire.frames.table import REQUESTS
 
@@ -13,7 +13,7 @@ _CALLED = [kind.name for kind in REQUESTS]
 
 
 @final
-class SocketCalls:
+class SocketMetrics:
     """Fits the gateway's port `Measure`."""
 
     def __init__(self, metrics: Metrics) -> None:
@@ -28,7 +28,7 @@ class SocketCalls:
         self._took[kind].observe(took_s)
 
 
-def export(metrics: Metrics, server: Server) -> None:
+def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     tally, traffic = server.listener.tally, server.traffic
     open_now = metrics.gauge("socket_open", "Connections that are open.")
     open_now.set_function(lambda: len(server.listener.sockets))
@@ -36,66 +36,78 @@ def export(metrics: Metrics, server: Server) -> None:
     let_in.set_function(lambda: len(server.hub))
     in_flight = metrics.gauge("socket_calls_in_flight", "Requests that are being answered.")
     in_flight.set_function(lambda: len(server.calls))
-    metrics.tally("socket_accepts_total", "Connections that became WebSockets.", lambda: tally.opened)
-    metrics.tallies("socket_refusals_total", "Upgrades refused.", "status", lambda: _named(tally.refused))
-    metrics.tally(
+    metrics.counter_callback(
+        "socket_accepts_total", "Connections that became WebSockets.", lambda: tally.opened
+    )
+    metrics.counter_callbacks(
+        "socket_refusals_total", "Upgrades refused.", "status", lambda: _named(tally.refused)
+    )
+    metrics.counter_callback(
         "socket_handshakes_failed_total",
         "Connections that ended before a request, TLS included.",
         lambda: tally.handshakes_failed,
     )
-    metrics.tally(
+    metrics.counter_callback(
         "socket_handshakes_dropped_total",
         "Connections dropped before their upgrade to make room for newer ones.",
         lambda: tally.handshakes_dropped,
     )
-    metrics.tally("socket_slow_total", "Devices that read too slowly.", lambda: tally.too_slow)
-    metrics.tally("socket_faults_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults)
-    metrics.tallies("socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes))
+    metrics.counter_callback("socket_slow_total", "Devices that read too slowly.", lambda: tally.too_slow)
+    metrics.counter_callback(
+        "socket_faults_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults
+    )
+    metrics.counter_callbacks(
+        "socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes)
+    )
     frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
-    metrics.tallies("socket_frames_total", "Messages.", "way", frames)
+    metrics.counter_callbacks("socket_frames_total", "Messages.", "way", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
-    metrics.tallies("socket_bytes_total", "Bytes of messages.", "way", sizes)
-    if server.routed is not None:
-        export_routed(metrics, server.routed)
+    metrics.counter_callbacks("socket_bytes_total", "Bytes of messages.", "way", sizes)
+    if server.node is not None:
+        export_routed(metrics, server.node)
 
 
-def export_routed(metrics: Metrics, routed: Routed) -> None:
+def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
     counts = routed.counts
-    metrics.tallies(
+    metrics.counter_callbacks(
         "gateway_pushes_total",
         "Pushes that were heard, and for devices: entries sent, held while one resumes, had before, ahead of a hole.",
         "what",
         lambda: {
             "heard": counts.pushes,
             "sent": counts.entries,
-            "held": counts.held,
+            "held": counts.deferred,
             "old": counts.old,
             "gap": counts.gaps,
-            "away": counts.away,
+            "away": counts.undelivered,
         },
     )
-    metrics.tallies(
+    metrics.counter_callbacks(
         "gateway_resumes_total",
         "Devices that were given what they missed, after connecting and later on.",
         "what",
-        lambda: {"first": counts.resumes, "again": counts.resumed_again, "failed": counts.resumes_failed},
+        lambda: {"first": counts.resumes, "again": counts.resume_retries, "failed": counts.resumes_failed},
     )
-    metrics.tally("gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges)
-    metrics.tally(
+    metrics.counter_callback(
+        "gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges
+    )
+    metrics.counter_callback(
         "gateway_chat_rows_total", "Chat-list rows pushed to devices.", lambda: routed.chat_rows.pushed
     )
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
-    rooms.set_function(lambda: len(routed.rooms))
-    _export_signs(metrics, routed.signs)
+    rooms.set_function(lambda: len(routed.large_chats))
+    _export_signs(metrics, routed.ephemeral)
     broadcasts = routed.inboxes.broadcasts
-    metrics.tally("gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes)
+    metrics.counter_callback(
+        "gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes
+    )
     waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
     waiting.set_function(lambda: len(routed.resuming))
 
 
-def _export_signs(metrics: Metrics, signs: Signs) -> None:
-    counts = signs.counts
-    metrics.tallies(
+def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:
+    counts = ephemeral.counts
+    metrics.counter_callbacks(
         "gateway_sign_frames_total",
         "Frames of signs, one for each device that got it; `own_read`: to the user's other devices.",
         "kind",
@@ -106,17 +118,17 @@ def _export_signs(metrics: Metrics, signs: Signs) -> None:
             "own_read": counts.own_reads,
         },
     )
-    metrics.tallies(
+    metrics.counter_callbacks(
         "gateway_sign_reads_total",
         "Whole states that were read, users whose presence was looked up, and words that Redis did not take.",
         "what",
-        lambda: {"state": counts.states, "look": counts.looks, "lost": counts.lost},
+        lambda: {"state": counts.states, "look": counts.subscriptions, "lost": counts.lost},
     )
     channels = metrics.gauges(
         "gateway_sign_channels", "Channels that are listened to.", {"kind": ("signs", "presence")}
     )
-    channels["signs"].set_function(lambda: len(signs.chats.channels))
-    channels["presence"].set_function(lambda: len(signs.people.channels))
+    channels["signs"].set_function(lambda: len(ephemeral.chats.channels))
+    channels["presence"].set_function(lambda: len(ephemeral.presence_subscriptions.channels))
 
 
 def _named(refused: Mapping[int, int]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Requests as metrics, spans and, for a share of them, log lines. Fits the edge's port `Telemetry`.
+"""Requests as metrics, spans and, for a share of them, log lines. Fits the edge's port `ApiTelemetry`.
 
 Labels are operations (`POST /v1/chats/{chat_id}/messages`), declared when the app is made; never addresses.
 """
@@ -13,10 +13,10 @@ from opentelemetry.trace import Span, SpanKind
 from prometheus_client import Counter, Histogram
 
 from tidings.platform.telemetry import logs
-from tidings.platform.telemetry.metrics import Family, Metrics
+from tidings.platform.telemetry.metrics import MetricFamily, Metrics
 from tidings.platform.telemetry.tracing import Tracing
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
 OTHER = "other"
 """What no declared operation took: unknown paths, wrong methods."""
@@ -24,7 +24,7 @@ _FAILED = 500
 _OUTCOMES = {2: "ok", 3: "ok", 4: "refused", 5: "failed"}
 
 
-class Requests:
+class HttpTelemetry:
     """Counts and times them. `declare` comes before the first."""
 
     def __init__(self, metrics: Metrics, tracing: Tracing, access_log_ratio: float) -> None:
@@ -32,10 +32,12 @@ class Requests:
         self.tracing = tracing
         self.access_log_ratio = access_log_ratio
         self.in_flight = metrics.gauge("http_in_flight", "Requests that are being answered.")
-        self._counts = Family[Counter]()
-        self._took = Family[Histogram]()
+        self._counts = MetricFamily[Counter]()
+        self._took = MetricFamily[Histogram]()
         self._statuses: dict[str, float] = {}
-        metrics.tallies("http_statuses_total", "Answers by status.", "status", lambda: self._statuses)
+        metrics.counter_callbacks(
+            "http_statuses_total", "Answers by status.", "status", lambda: self._statuses
+        )
 
     def declare(self, operations: Iterable[str]) -> None:
         names = [*dict.fromkeys(operations), OTHER]
@@ -47,8 +49,10 @@ class Requests:
             {"operation": names},
         )
 
-    def request(self, method: str, traceparent: str | None = None, /) -> AbstractContextManager["Answering"]:
-        return Answering(self, method, traceparent)
+    def request(
+        self, method: str, traceparent: str | None = None, /
+    ) -> AbstractContextManager["HttpRequestSpan"]:
+        return HttpRequestSpan(self, method, traceparent)
 
     def answered(self, operation: str, status: int, took_s: float) -> None:
         known = operation if operation in self._took else OTHER
@@ -57,12 +61,12 @@ class Requests:
         self._statuses[str(status)] = self._statuses.get(str(status), 0) + 1
 
 
-class Answering:
+class HttpRequestSpan:
     """One request. Who leaves it without an answer has failed."""
 
     __slots__ = ("_method", "_operation", "_requests", "_span", "_spanning", "_started", "_status")
 
-    def __init__(self, requests: Requests, method: str, traceparent: str | None) -> None:
+    def __init__(self, requests: HttpTelemetry, method: str, traceparent: str | None) -> None:
         self._requests = requests
         self._method = method
         self._operation = OTHER

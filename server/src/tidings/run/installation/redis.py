@@ -11,24 +11,24 @@ from typing import Final, NamedTuple
 from hiredis import Reader
 
 from tidings.platform.redis.errors import Address
-from tidings.platform.redis.options import Options
-from tidings.platform.redis.resp import reader
-from tidings.run.doctor.redis import call, connected
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.redis.resp import reply_reader
+from tidings.run.doctor.redis import call_blocking, open_blocking_socket
 
-_AT_ONCE: Final = 1_000
+_MAX_CONCURRENT: Final = 1_000
 _LISTED: Final = 3
 """A line of CLUSTER NODES: id, address, flags, …"""
 
 
-class _Line(NamedTuple):
+class _NodeConnection(NamedTuple):
     sock: socket.socket
     answers: Reader
 
     def ask(self, *words: str) -> object:
-        return call(self.sock, self.answers, *words)
+        return call_blocking(self.sock, self.answers, *words)
 
 
-def listeners(options: Options) -> int:
+def active_channels(options: RedisOptions) -> int:
     """Channels that somebody listens to: each gateway has one, and one for every large chat that is looked at."""
     found: set[bytes] = set()
     for node in _primaries(options):
@@ -37,17 +37,17 @@ def listeners(options: Options) -> int:
     return len(found)
 
 
-def empty(options: Options) -> int:
+def delete_all_keys(options: RedisOptions) -> int:
     """Every key under the prefix, on every primary; how many there were."""
     return sum(_emptied(options, node) for node in _primaries(options))
 
 
-def _emptied(options: Options, node: Address) -> int:
+def _emptied(options: RedisOptions, node: Address) -> int:
     """SCAN sees every key that is there all the time; nobody adds any, because nobody runs."""
     count, cursor = 0, "0"
     with _line(options, node) as line:
         while True:
-            reply = line.ask("SCAN", cursor, "MATCH", _ours(options), "COUNT", str(_AT_ONCE))
+            reply = line.ask("SCAN", cursor, "MATCH", _ours(options), "COUNT", str(_MAX_CONCURRENT))
             at, keys = reply if isinstance(reply, list) else (b"0", [])
             for key in _texts(keys):
                 line.ask("UNLINK", key.decode())
@@ -57,7 +57,7 @@ def _emptied(options: Options, node: Address) -> int:
                 return count
 
 
-def _primaries(options: Options) -> list[Address]:
+def _primaries(options: RedisOptions) -> list[Address]:
     seed = options.seeds[0]
     if not options.is_cluster:
         return [seed]
@@ -75,14 +75,14 @@ def _address(text: str, seed: Address) -> Address:
 
 
 @contextmanager
-def _line(options: Options, node: Address) -> Iterator[_Line]:
-    with connected(options, node) as sock:
-        line = _Line(sock, reader())
+def _line(options: RedisOptions, node: Address) -> Iterator[_NodeConnection]:
+    with open_blocking_socket(options, node) as sock:
+        line = _NodeConnection(sock, reply_reader())
         line.ask(*options.hello)
         yield line
 
 
-def _ours(options: Options) -> str:
+def _ours(options: RedisOptions) -> str:
     """A pattern for the prefix as it is spelled."""
     return "".join(f"\\{sign}" if sign in r"*?[]\^-" else sign for sign in options.key_prefix) + ":*"
 

@@ -11,37 +11,37 @@ from typing import Final
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.reconcile import Pace, Step
-from tidings.platform.redis.options import Options
+from tidings.kernel.reconcile import PollPolicy, ProgressEvent
+from tidings.platform.redis.options import RedisOptions
 from tidings.run.installation import redis
-from tidings.run.installation.row import Installation, Phase, Row
+from tidings.run.installation.row import Installation, InstallationStore, RestorePhase
 from tidings.run.installation.watch import TRUSTED_S
 from tidings.tables import apply, diff
-from tidings.tables.control import ControlPlane as Tables
+from tidings.tables.control import TableControlPlane as Tables
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE, TABLES
 from tidings.tables.model import Table
-from tidings.tables.seen import Seen
-from tidings.topics.control import ControlPlane as Topics
+from tidings.tables.seen import ObservedTable
+from tidings.topics.control import TopicControlPlane as Topics
 from tidings.topics.declaration import TOPICS
 
 FENCE_S: Final = TRUSTED_S + 10.0
 """Longer than an epoch is trusted unseen, and an append repeated after that."""
 EMPTIED: Final = (IDEMPOTENCY_KEYS, PENDING_QUEUE)
 """Their rows are answers and envelopes of the time that is gone."""
-_GONE_WITHIN: Final = Pace(timeout_s=300, effect_s=60, longest_pause_s=5)
+_DELETE_POLICY: Final = PollPolicy(timeout_s=300, effect_s=60, longest_pause_s=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """`tell` hears of each step, for people. `is_fenced`: the operator says that no other region can write."""
+    """`report` hears of each step, for people. `is_fenced`: the operator says that no other region can write."""
 
-    row: Row
+    row: InstallationStore
     tables: Tables
     topics: Topics
-    redis: Options
+    redis: RedisOptions
     clock: Clock
     is_on_demand: bool
-    tell: Callable[[str], None]
+    report: Callable[[str], None]
     is_fenced: bool = False
 
     async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
@@ -52,30 +52,30 @@ class Restore:
         await asyncio.to_thread(self._refuse_replicas)
         await asyncio.to_thread(self._refuse_who_runs)
         closed = await self._close(found, restored_to)
-        self.tell(f"epoch {closed.epoch}; for {wait_s:.0f} s whoever still runs has time to notice")
+        self.report(f"epoch {closed.epoch}; for {wait_s:.0f} s whoever still runs has time to notice")
         await asyncio.sleep(wait_s)
         await asyncio.to_thread(self._empty)
-        opened = replace(closed, phase=Phase.OPEN)
+        opened = replace(closed, phase=RestorePhase.OPEN)
         await self._change(closed, opened)
         return opened
 
     async def _is_done(self, found: Installation, restored_to: str) -> bool:
         """A copy can't tell of its own restore, which came later: so that row was written after it."""
-        is_told = found.restored_to == restored_to and found.phase is Phase.OPEN
+        is_told = found.restored_to == restored_to and found.phase is RestorePhase.OPEN
         return is_told and found.log_id == await self.row.log_id()
 
     async def _close(self, found: Installation | None, restored_to: str) -> Installation:
         """The time, because the row is as old as the copy: a number counted up from it may have been given before."""
         epoch = max(self.clock.now_ms() // 1000, found.epoch + 1 if found else 1)
         log_id = await self.row.log_id()
-        closed = Installation(epoch, Phase.CLOSED, restored_to, log_id)
+        closed = Installation(epoch, RestorePhase.CLOSED, restored_to, log_id)
         await self._change(found, closed)
         return closed
 
     async def _change(self, before: Installation | None, after: Installation) -> None:
         if not await self.row.change(before, after):
             raise TidingsError(
-                Code.CHANGED_MEANWHILE,
+                Code.WRITE_CONFLICT,
                 "Somebody else finishes a restore of this installation at the same time.",
                 hint="Let him; then look with `tidings doctor`.",
             )
@@ -83,12 +83,12 @@ class Restore:
     def _refuse_replicas(self) -> None:
         """The new epoch does not reach a region that is cut off: its processes would go on acknowledging messages."""
         names = [self.tables.prefix + table.name for table in TABLES]
-        seen = [found for name in names if (found := self.tables.look(name)) is not None]
+        seen = [found for name in names if (found := self.tables.describe(name)) is not None]
         refuse_replicas(seen, is_fenced=self.is_fenced)
 
     def _refuse_who_runs(self) -> None:
         at_work = [f"the group {name} has {count} members" for name, count in self.topics.working().items()]
-        if heard := redis.listeners(self.redis):
+        if heard := redis.active_channels(self.redis):
             at_work.append(f"gateways listen to {heard} channels in Redis")
         if at_work:
             raise TidingsError(
@@ -99,23 +99,23 @@ class Restore:
 
     def _empty(self) -> None:
         self.topics.empty(self.topics.prefix + topic.name for topic in TOPICS)
-        self.tell("Kafka: the topics are empty")
-        self.tell(f"Redis: {redis.empty(self.redis)} keys taken out")
-        for table in diff.wanted(EMPTIED, on_demand=self.is_on_demand):
+        self.report("Kafka: the topics are empty")
+        self.report(f"Redis: {redis.delete_all_keys(self.redis)} keys taken out")
+        for table in diff.apply_capacity_mode(EMPTIED, on_demand=self.is_on_demand):
             self._make_anew(table)
-            self.tell(f"DynamoDB: {table.name} made anew")
+            self.report(f"DynamoDB: {table.name} made anew")
 
     def _make_anew(self, table: Table) -> None:
         name = self.tables.prefix + table.name
-        for _ in _GONE_WITHIN.beats(_GONE_WITHIN.timeout_s):
-            if self.tables.look(name) is None:
+        for _ in _DELETE_POLICY.attempts(_DELETE_POLICY.timeout_s):
+            if self.tables.describe(name) is None:
                 break
             self.tables.drop(table)
-        plan = diff.plan([table], {}, prefix=self.tables.prefix, not_known=self.tables.not_known)
-        apply.apply(self.tables, plan, _unheard)
+        plan = diff.plan_tables([table], {}, prefix=self.tables.prefix, not_known=self.tables.not_known)
+        apply.apply_tables(self.tables, plan, _unheard)
 
 
-def refuse_replicas(seen: Iterable[Seen], *, is_fenced: bool) -> None:
+def refuse_replicas(seen: Iterable[ObservedTable], *, is_fenced: bool) -> None:
     """Raise `still_running` while another region has an active replica of a table."""
     regions = sorted({region for table in seen for region in table.replicas})
     if regions and not is_fenced:
@@ -127,5 +127,5 @@ def refuse_replicas(seen: Iterable[Seen], *, is_fenced: bool) -> None:
         )
 
 
-def _unheard(step: Step) -> None:
+def _unheard(step: ProgressEvent) -> None:
     del step

@@ -6,8 +6,8 @@ It stands beside the tenants, in a table that is backed up: so it is as old as t
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidings.kernel.clock import Clock, time_text
-from tidings.platform.dynamo.client import Client
+from tidings.kernel.clock import Clock, format_ms
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError
 from tidings.platform.dynamo.values import Item
 from tidings.tables.declaration import MESSAGES
@@ -19,7 +19,7 @@ _ABSENT = "attribute_not_exists(tenant)"
 _AS_READ = "epoch = :epoch AND phase = :phase"
 
 
-class Phase(StrEnum):
+class RestorePhase(StrEnum):
     """While it is closed nobody serves: a restore is being finished."""
 
     OPEN = "open"
@@ -33,13 +33,13 @@ class Installation:
     """
 
     epoch: int = 0
-    phase: Phase = Phase.OPEN
+    phase: RestorePhase = RestorePhase.OPEN
     restored_to: str = ""
     log_id: str = ""
 
 
-class Row:
-    def __init__(self, client: Client, clock: Clock) -> None:
+class InstallationStore:
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
 
@@ -79,14 +79,14 @@ class Row:
             "phase": row.phase.value,
             "restored_to": row.restored_to,
             "log_id": row.log_id,
-            "updated_at": time_text(self._clock.now_ms()),
+            "updated_at": format_ms(self._clock.now_ms()),
         }
 
 
 def _of(item: Item) -> Installation:
     return Installation(
         epoch=int(item["epoch"]),
-        phase=Phase(item["phase"]),
+        phase=RestorePhase(item["phase"]),
         restored_to=str(item["restored_to"]),
         log_id=str(item["log_id"]),
     )

@@ -10,26 +10,26 @@ from collections.abc import Callable
 from typing import Final, final, override
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import Health, Pulse, describe
-from tidings.platform.lifecycle.run import Host
+from tidings.platform.lifecycle.health import Health, HealthTracker, describe_error
+from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
-from tidings.run.held import Held
-from tidings.run.installation.row import Installation, Phase, Row
+from tidings.run.held import ManagedResource
+from tidings.run.installation.row import Installation, InstallationStore, RestorePhase
 
-log = logs.get(__name__)
+log = logs.get_logger(__name__)
 
-LOOK_EVERY_S: Final = 5.0
+CHECK_EVERY_S: Final = 5.0
 TRUSTED_S: Final = 20.0
 """So long after it was last seen an epoch may be written under."""
-_PATIENCE: Final = 3
+_FAILURE_THRESHOLD: Final = 3
 
 
 @final
-class WatchedEpoch(Component):
+class EpochWatch(Component):
     """Called, it says the epoch, for what is written now; or raises `overloaded`, as the store does that it is read from.
 
     `leave` ends the process at once. No goodbye: what it still holds, acks and rows, is of an epoch that is over.
@@ -37,11 +37,16 @@ class WatchedEpoch(Component):
 
     name = "epoch"
 
-    def __init__(self, client: Held[Client], host: Host, leave: Callable[[int], object] = os._exit) -> None:
+    def __init__(
+        self,
+        client: ManagedResource[DynamoClient],
+        host: ProcessContext,
+        leave: Callable[[int], object] = os._exit,
+    ) -> None:
         self._client = client
         self._host = host
         self._leave = leave
-        self._pulse = Pulse(host.clock, "the epoch could not be read", patience=_PATIENCE)
+        self._pulse = HealthTracker(host.clock, "the epoch could not be read", patience=_FAILURE_THRESHOLD)
         self._epoch: int | None = None
         self._seen_at = 0.0
         self._watching: asyncio.Task[None] | None = None
@@ -68,7 +73,7 @@ class WatchedEpoch(Component):
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_EVERY_S)
             try:
                 await self._look()
             except TidingsError as error:
@@ -79,14 +84,14 @@ class WatchedEpoch(Component):
         """From before the question on: the answer may be as old as that."""
         asked_at = self._host.clock.monotonic()
         try:
-            async with asyncio.timeout(LOOK_EVERY_S):
+            async with asyncio.timeout(CHECK_EVERY_S):
                 found = await self._read()
         except (DynamoError, TimeoutError) as error:
-            self._pulse.failed(describe(error))
+            self._pulse.failed(describe_error(error))
             return
         if self._epoch not in {None, found.epoch}:
             raise TidingsError(
-                Code.EPOCH_OVER,
+                Code.EPOCH_STALE,
                 f"The installation was restored: epoch {found.epoch} has followed epoch {self._epoch}.",
                 hint="Nothing is lost by it: started again, the process serves the new one.",
             )
@@ -94,27 +99,27 @@ class WatchedEpoch(Component):
         self._pulse.answered()
 
     async def _read(self) -> Installation:
-        row = Row(self._client.it, self._host.clock)
+        row = InstallationStore(self._client.value, self._host.clock)
         found = await row.read()
         if found is None:
             await row.begin(Installation(log_id=await row.log_id()))
             found = await row.read() or Installation()
         if self._epoch is None:
-            refuse_copy(found, await row.log_id())
-        if found.phase is Phase.CLOSED:
+            refuse_copied_installation(found, await row.log_id())
+        if found.phase is RestorePhase.CLOSED:
             raise TidingsError(
-                Code.EPOCH_OVER,
+                Code.EPOCH_STALE,
                 "A restore is being finished, and nobody serves meanwhile.",
                 hint="Wait until `tidings restored` has ended. If it was interrupted, run it again.",
             )
         return found
 
 
-def refuse_copy(found: Installation, log_id: str) -> None:
+def refuse_copied_installation(found: Installation, log_id: str) -> None:
     """The row says which table it was written for."""
     if found.log_id and log_id and found.log_id != log_id:
         raise TidingsError(
-            Code.EPOCH_OVER,
+            Code.EPOCH_STALE,
             "The table `messages` is not the one that this installation had: it is a copy, or was made anew.",
             hint="Run `tidings restored` before anything starts: docs/howto/restore-from-a-backup.md",
         )

@@ -19,7 +19,7 @@ _ABOUT = (
 )
 
 
-def document() -> dict[str, Any]:
+def asyncapi_document() -> dict[str, Any]:
     messages = _messages()
     return {
         "asyncapi": "3.0.0",

@@ -12,7 +12,7 @@ _LOWER_IS_NARROWER = ("maximum", "maxLength", "maxItems", "maxProperties")
 _HIGHER_IS_NARROWER = ("minimum", "minLength", "minItems", "minProperties")
 
 
-def breaks(before: Schema, after: Schema) -> list[str]:
+def find_breaking_frame_changes(before: Schema, after: Schema) -> list[str]:
     """Empty: old clients go on as they are."""
     found = [*_gone(before, after, "requests"), *_gone(before, after, "pushes")]
     for name, ref in before["requests"].items():

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from tidings.gateway.error_frames import TOLD
+from tidings.gateway.error_frames import ERROR_TEXTS
 from tidings.kernel.errors import TidingsError
 from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode
 
 
-def error_codes() -> list[dict[str, Any]]:
+def error_codes_document() -> list[dict[str, Any]]:
     """Those that a device can meet."""
-    errors = (TidingsError(code, "") for code in TOLD)
+    errors = (TidingsError(code, "") for code in ERROR_TEXTS)
     return [{"code": e.code.value, "retryable": e.retryable, "docs": e.docs} for e in errors]
 
 
-def close_codes() -> dict[str, Any]:
+def close_codes_document() -> dict[str, Any]:
     return {
         "ranges": {"reconnect": _ends(RECONNECT), "terminal": _ends(TERMINAL)},
         "codes": [

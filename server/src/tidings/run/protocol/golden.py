@@ -11,7 +11,7 @@ from tidings.run.protocol.samples.sample import Direction, Sample
 from tidings.run.protocol.samples.to_device import ANSWERS, PUSHES
 
 
-def files() -> dict[str, list[dict[str, Any]]]:
+def golden_files() -> dict[str, list[dict[str, Any]]]:
     """By file name. `text` is the frame to the byte; one that is no UTF-8 has `base64` instead."""
     return {
         "requests": [_to_server(one) for one in REQUESTS],
@@ -22,12 +22,12 @@ def files() -> dict[str, list[dict[str, Any]]]:
 
 
 def _to_server(one: Sample) -> dict[str, Any]:
-    return {**_head(one, "to_server"), "decoded": meaning.of_request(one.data)}
+    return {**_head(one, "to_server"), "decoded": meaning.request_semantics(one.data)}
 
 
 def _to_device(samples: Iterable[Sample]) -> Iterable[dict[str, Any]]:
     for one in samples:
-        yield {**_head(one, "to_device"), "decoded": meaning.of_frame(one.data, one.answers)}
+        yield {**_head(one, "to_device"), "decoded": meaning.frame_semantics(one.data, one.answers)}
 
 
 def _head(one: Sample, direction: Direction) -> dict[str, Any]:

@@ -5,39 +5,43 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tidings.wire.codec import Received, decode
+from tidings.wire.codec import DecodedRequest, decode
 from tidings.wire.errors import ErrorBody
 from tidings.wire.frames.table import PUSH_OF, REQUEST_BY_BODY, REQUEST_OF
 
 
-def of_request(data: bytes) -> dict[str, Any]:
+def request_semantics(data: bytes) -> dict[str, Any]:
     """Of one that is refused: what it is told."""
     got = decode(data)
-    if not isinstance(got, Received):
+    if not isinstance(got, DecodedRequest):
         return {"id": got.id, "error": {"code": got.code.value, "message": got.message}}
-    return {"id": got.id, "kind": REQUEST_BY_BODY[type(got.body)].name, "body": plain(got.body)}
+    return {"id": got.id, "kind": REQUEST_BY_BODY[type(got.body)].name, "body": plain_text(got.body)}
 
 
-def of_frame(data: bytes, answers: str) -> dict[str, Any]:
+def frame_semantics(data: bytes, answers: str) -> dict[str, Any]:
     """Of a frame from the server. A push that is not known means nothing."""
     keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     request_id = msgspec.json.decode(keys.pop("id")) if "id" in keys else None
     ((name, raw),) = keys.items()
     if name == "ok":
         body = msgspec.json.decode(raw, type=REQUEST_OF[answers].answer)
-        return {"id": request_id, "kind": "ok", "answers": answers, "body": plain(body)}
+        return {"id": request_id, "kind": "ok", "answers": answers, "body": plain_text(body)}
     if name == "error":
-        return {"id": request_id, "kind": "error", "body": plain(msgspec.json.decode(raw, type=ErrorBody))}
+        return {
+            "id": request_id,
+            "kind": "error",
+            "body": plain_text(msgspec.json.decode(raw, type=ErrorBody)),
+        }
     if name not in PUSH_OF:
         return {"kind": name, "is_ignored": True}
-    return {"kind": name, "body": plain(msgspec.json.decode(raw, type=PUSH_OF[name].body))}
+    return {"kind": name, "body": plain_text(msgspec.json.decode(raw, type=PUSH_OF[name].body))}
 
 
-def plain(value: object) -> Any:  # noqa: ANN401 - JSON
+def plain_text(value: object) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, Struct):
-        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: plain_text(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain_text(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [plain_text(item) for item in value]
     return value

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from tidings.gateway.error_frames import TOLD
-from tidings.gateway.limits import Limits
-from tidings.gateway.states import ALLOWED, State
+from tidings.gateway.error_frames import ERROR_TEXTS
+from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.states import ALLOWED, ConnectionState
 from tidings.kernel.errors import TidingsError
 from tidings.run.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
 from tidings.run.protocol.samples.to_device import ANSWERS
@@ -20,7 +20,7 @@ _TO_SERVER = {one.name: one for one in REQUEST_SAMPLES}
 _TO_DEVICE = {one.name: one for one in chain(ANSWERS, PUSH_SAMPLES)}
 
 
-def filled(text: str) -> str:
+def render_page(text: str) -> str:
     """The page with every marked part as it is now."""
 
     def part(found: re.Match[str]) -> str:
@@ -67,7 +67,7 @@ def _pushes() -> str:
 
 
 def _states() -> str:
-    states = [state for state in State if state is not State.CLOSED]
+    states = [state for state in ConnectionState if state is not ConnectionState.CLOSED]
     rows = ([f"`{k.name}`", *("yes" if k.name in ALLOWED[s] else "" for s in states)] for k in REQUESTS)
     return _table(("request", *states), rows)
 
@@ -81,13 +81,13 @@ def _close_codes() -> str:
 
 
 def _error_codes() -> str:
-    errors = (TidingsError(code, "") for code in TOLD)
+    errors = (TidingsError(code, "") for code in ERROR_TEXTS)
     rows = ((f"[`{e.code}`](errors.md#{e.code})", "yes" if e.retryable else "") for e in errors)
     return _table(("code", "retryable"), rows)
 
 
 def _limits() -> str:
-    limits = Limits()
+    limits = ConnectionLimits()
     rows = (
         ("a frame", f"{bounds.MAX_FRAME_BYTES:,} bytes", "close 4502"),
         ("nesting of a frame", f"{bounds.MAX_FRAME_DEPTH} levels", "`request_invalid`"),

@@ -12,7 +12,7 @@ from tidings.wire.frames.table import PUSHES, REQUESTS, PushKind, RequestKind
 type Schema = dict[str, Any]
 
 
-def document() -> Schema:
+def schema_document() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Frames of Tidings",

@@ -37,12 +37,12 @@ FIELDS: dict[Key, msgspec.structs.FieldInfo] = {
 
 
 @dataclass(frozen=True)
-class Given:
+class RawValue:
     """A value as some source gave it."""
 
     value: object
     source: str
-    spelled: str
+    text: str
 
     @property
     def is_text(self) -> bool:
@@ -50,7 +50,7 @@ class Given:
 
 
 @dataclass
-class Loaded:
+class LoadedSettings:
     """The settings, and for each value that is not a default the source it came from."""
 
     settings: Settings
@@ -58,27 +58,25 @@ class Loaded:
 
 
 @dataclass
-class _Reading:
+class _SettingsReader:
     allows_testing: bool
-    given: dict[Key, Given] = field(default_factory=dict)
+    given: dict[Key, RawValue] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
-    def take(self, key: Key, given: Given) -> None:
+    def take(self, key: Key, value: RawValue) -> None:
         if key[0] == "testing" and not self.allows_testing:
-            self.faults.append(f"{given.spelled}: for tests only, needs {ENV_TESTING}=1 in the environment")
+            self.faults.append(f"{value.text}: for tests only, needs {ENV_TESTING}=1 in the environment")
         elif key in FIELDS:
-            self.given[key] = given
+            self.given[key] = value
         else:
-            self.faults.append(
-                f"{given.spelled}: no such setting{did_you_mean(key, given)} (in {given.source})"
-            )
+            self.faults.append(f"{value.text}: no such setting{did_you_mean(key, value)} (in {value.source})")
 
 
-def load(environ: Mapping[str, str] | None = None, directory: Path | None = None) -> Loaded:
+def load(environ: Mapping[str, str] | None = None, directory: Path | None = None) -> LoadedSettings:
     """Read and check everything; raises `settings_invalid` with all faults at once."""
     environ = os.environ if environ is None else environ
     directory = directory or Path.cwd()
-    reading = _Reading(allows_testing=environ.get(ENV_TESTING) == "1")
+    reading = _SettingsReader(allows_testing=environ.get(ENV_TESTING) == "1")
     _read_file(reading, environ, directory)
     _read_environment(reading, environ)
     _read_endpoints(reading, directory)
@@ -90,10 +88,10 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
             hint="`tidings config doc` lists every setting with its meaning.",
             details={"faults": reading.faults},
         )
-    return Loaded(settings, {key: given.source for key, given in reading.given.items()})
+    return LoadedSettings(settings, {key: given.source for key, given in reading.given.items()})
 
 
-def dotted(key: Key) -> str:
+def dotted_name(key: Key) -> str:
     """The setting's name as people write it: `api.port`, `installation`."""
     return ".".join(part for part in key if part)
 
@@ -102,15 +100,15 @@ def env_name(key: Key) -> str:
     return f"{ENV_PREFIX}{'_'.join(part for part in key if part)}".upper()
 
 
-def did_you_mean(key: Key, given: Given) -> str:
-    known = [env_name(k) if given.is_text else dotted(k) for k in FIELDS]
+def did_you_mean(key: Key, value: RawValue) -> str:
+    known = [env_name(k) if value.is_text else dotted_name(k) for k in FIELDS]
     close = difflib.get_close_matches(
-        given.spelled if given.is_text else dotted(key), known, n=1, cutoff=0.75
+        value.text if value.is_text else dotted_name(key), known, n=1, cutoff=0.75
     )
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _read_file(reading: _Reading, environ: Mapping[str, str], directory: Path) -> None:
+def _read_file(reading: _SettingsReader, environ: Mapping[str, str], directory: Path) -> None:
     named = environ.get(ENV_CONFIG)
     path = Path(named) if named else directory / CONFIG_FILE
     if not path.exists():
@@ -120,17 +118,19 @@ def _read_file(reading: _Reading, environ: Mapping[str, str], directory: Path) -
     _read_toml(reading, path, str(path))
 
 
-def _read_toml(reading: _Reading, path: Path, source: str) -> None:
+def _read_toml(reading: _SettingsReader, path: Path, source: str) -> None:
     try:
         content = tomllib.loads(path.read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         reading.faults.append(f"{path}: {error}")
         return
     for key, value in _flatten(reading, content, source):
-        reading.take(key, Given(value, source, dotted(key)))
+        reading.take(key, RawValue(value, source, dotted_name(key)))
 
 
-def _flatten(reading: _Reading, content: Mapping[str, object], source: str) -> Iterator[tuple[Key, object]]:
+def _flatten(
+    reading: _SettingsReader, content: Mapping[str, object], source: str
+) -> Iterator[tuple[Key, object]]:
     for section, table in content.items():
         if (TOP, section) in FIELDS:
             yield (TOP, section), table
@@ -144,16 +144,16 @@ def _flatten(reading: _Reading, content: Mapping[str, object], source: str) -> I
             reading.faults.append(f"{section}: is a section, write [{section}] (in {source})")
 
 
-def _read_environment(reading: _Reading, environ: Mapping[str, str]) -> None:
+def _read_environment(reading: _SettingsReader, environ: Mapping[str, str]) -> None:
     by_name = {env_name(key): key for key in FIELDS}
     for name in sorted(environ):
         if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING):
             continue
         section, _, rest = name.removeprefix(ENV_PREFIX).lower().partition("_")
-        reading.take(by_name.get(name, (section, rest)), Given(environ[name], "environment", name))
+        reading.take(by_name.get(name, (section, rest)), RawValue(environ[name], "environment", name))
 
 
-def _read_endpoints(reading: _Reading, directory: Path) -> None:
+def _read_endpoints(reading: _SettingsReader, directory: Path) -> None:
     """Take what `tidings engines start` wrote; everything else that is set wins over it.
 
     Engines that it runs make the installation one for development, unless the tables are elsewhere.
@@ -163,7 +163,7 @@ def _read_endpoints(reading: _Reading, directory: Path) -> None:
     path = directory / data_dir / ENDPOINTS_FILE
     if not path.exists():
         return
-    running = _Reading(allows_testing=False)
+    running = _SettingsReader(allows_testing=False)
     _read_toml(running, path, "running engines")
     reading.faults += running.faults
     if ("dynamo", "endpoint") in reading.given:
@@ -171,13 +171,13 @@ def _read_endpoints(reading: _Reading, directory: Path) -> None:
     reading.given = running.given | reading.given
 
 
-def _build(reading: _Reading) -> Settings | None:
+def _build(reading: _SettingsReader) -> Settings | None:
     values: dict[str, dict[str, object]] = {section: {} for section in (TOP, *SECTIONS)}
     for key, given in reading.given.items():
         try:
             values[key[0]][key[1]] = _convert(given, FIELDS[key].type)
         except (msgspec.ValidationError, ValueError) as error:
-            reading.faults.append(f"{given.spelled}: {_reason(key, given, error)} (in {given.source})")
+            reading.faults.append(f"{given.text}: {_reason(key, given, error)} (in {given.source})")
     if reading.faults:
         return None
     top = values.pop(TOP)
@@ -186,17 +186,17 @@ def _build(reading: _Reading) -> Settings | None:
     return settings
 
 
-def _refuse_testing(reading: _Reading, settings: Settings) -> None:
+def _refuse_testing(reading: _SettingsReader, settings: Settings) -> None:
     if settings.installation == "production":
         reading.faults += [
-            f"{given.spelled}: is refused in production; tests set {env_name(INSTALLATION)}=development"
+            f"{given.text}: is refused in production; tests set {env_name(INSTALLATION)}=development"
             for key, given in reading.given.items()
             if key[0] == "testing"
         ]
 
 
-def _convert(given: Given, wanted: Any) -> object:  # noqa: ANN401 - a type form; typing has no name for it yet
-    return msgspec.convert(given.value, wanted, strict=not given.is_text, dec_hook=_decode)
+def _convert(value: RawValue, wanted: Any) -> object:  # noqa: ANN401 - a type form; typing has no name for it yet
+    return msgspec.convert(value.value, wanted, strict=not value.is_text, dec_hook=_decode)
 
 
 def _decode(wanted: type, value: object) -> object:
@@ -209,13 +209,13 @@ def _is_secret(key: Key) -> bool:
     return "Secret" in str(FIELDS[key].type)
 
 
-def _reason(key: Key, given: Given, error: Exception) -> str:
+def _reason(key: Key, value: RawValue, error: Exception) -> str:
     """Say what was expected and what was given instead; a secret's value is not shown."""
     if allowed := choices(key):
-        return f"expected one of {', '.join(allowed)}; got {given.value!r}"
+        return f"expected one of {', '.join(allowed)}; got {value.value!r}"
     text = str(error).replace("`", "")
     text = text[:1].lower() + text[1:]
-    return text if _is_secret(key) else f"{text.partition(', got ')[0]}, got {given.value!r}"
+    return text if _is_secret(key) else f"{text.partition(', got ')[0]}, got {value.value!r}"
 
 
 def choices(key: Key) -> list[str]:

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 from tidings.kernel.secrets import Secret
 from tidings.run.settings.accounts import AccountsSettings, Endpoint
 from tidings.run.settings.gateway import GatewaySettings
-from tidings.run.settings.notices import NoticesSettings
+from tidings.run.settings.notices import InboxesSettings
 from tidings.run.settings.relay import RelaySettings
 from tidings.run.settings.serving import (
     ApiSettings,
@@ -20,7 +20,7 @@ from tidings.run.settings.serving import (
     ProcessSettings,
     TelemetrySettings,
 )
-from tidings.run.settings.signs import SignsSettings
+from tidings.run.settings.signs import EphemeralSettings
 
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
 Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
@@ -244,8 +244,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     process: ProcessSettings = field(default_factory=ProcessSettings)
     accounts: AccountsSettings = field(default_factory=AccountsSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
-    signs: SignsSettings = field(default_factory=SignsSettings)
+    signs: EphemeralSettings = field(default_factory=EphemeralSettings)
     relay: RelaySettings = field(default_factory=RelaySettings)
-    notices: NoticesSettings = field(default_factory=NoticesSettings)
+    notices: InboxesSettings = field(default_factory=InboxesSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

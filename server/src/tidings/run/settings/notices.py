@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 
-class NoticesSettings(Struct, frozen=True, kw_only=True):
+class InboxesSettings(Struct, frozen=True, kw_only=True):
     """Inboxes: what `tidings run api`, `tidings run notices` and the command line do with sends and recalls."""
 
     jobs_kept_days: Annotated[

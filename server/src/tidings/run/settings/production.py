@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tidings.platform.redis.options import Options as RedisOptions
+from tidings.platform.redis.options import RedisOptions
 from tidings.run.settings.model import EncryptionSettings, Settings
 
 type Check = Callable[[Settings], None]
@@ -103,7 +103,7 @@ def redis_transport(settings: Settings) -> str:
 
 
 @_in_production
-def jwks_reach(settings: Settings) -> str:
+def jwks_network(settings: Settings) -> str:
     if settings.accounts.jwks_reach != "local":
         return ""
     return "accounts.jwks_reach: `local` lets tenants' URLs reach this machine; set `public` or `private`"
@@ -165,5 +165,5 @@ def is_loopback(host: str) -> bool:
 
 
 ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport, key_service)
-API: tuple[Check, ...] = (jwks_reach, sms_sender, cursor_secret, api_proxies)
-GATEWAY: tuple[Check, ...] = (jwks_reach, gateway_proxies)
+API: tuple[Check, ...] = (jwks_network, sms_sender, cursor_secret, api_proxies)
+GATEWAY: tuple[Check, ...] = (jwks_network, gateway_proxies)

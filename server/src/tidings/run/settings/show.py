@@ -4,7 +4,16 @@ from collections.abc import Iterator
 
 from msgspec import inspect
 
-from tidings.run.settings.load import FIELDS, SECTIONS, TOP, Key, Loaded, choices, dotted, env_name
+from tidings.run.settings.load import (
+    FIELDS,
+    SECTIONS,
+    TOP,
+    Key,
+    LoadedSettings,
+    choices,
+    dotted_name,
+    env_name,
+)
 
 SOURCES = (
     "Sources, later ones win: defaults; the local engines, if `tidings engines start` runs them; "
@@ -13,21 +22,21 @@ SOURCES = (
 )
 
 
-def rows(loaded: Loaded) -> Iterator[tuple[str, str, str]]:
+def rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str]]:
     """(setting, value, source) for each; secrets show as stars."""
     for key in FIELDS:
         section, name = key
         value = getattr(getattr(loaded.settings, section) if section else loaded.settings, name)
-        yield dotted(key), shown(value), loaded.sources.get(key, "default")
+        yield dotted_name(key), format_value(value), loaded.sources.get(key, "default")
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def page() -> str:
+def settings_page() -> str:
     """The reference page of the settings, in Markdown."""
     lines = [
         "# Settings",
@@ -56,7 +65,7 @@ def _table(section: str) -> list[str]:
 
 def _default(key: Key) -> str:
     default = FIELDS[key].default
-    return "" if default is None else f"`{shown(default)}`"
+    return "" if default is None else f"`{format_value(default)}`"
 
 
 def _meaning(key: Key) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 
-class SignsSettings(Struct, frozen=True, kw_only=True):
+class EphemeralSettings(Struct, frozen=True, kw_only=True):
     """Receipts, typing, presence: what is told to whoever looks. The same in every process."""
 
     receipts_within_s: Annotated[

@@ -1,10 +1,20 @@
 """Items of users, sessions, tenants and leases."""
 
-from tidings.tables.bounds import MS, SECONDS, TIME, Attributes, Blob, Flag, ListOf, Number, Text
+from tidings.tables.bounds import (
+    MS,
+    SECONDS,
+    TIME,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    NumberLimit,
+    TextLimit,
+)
 from tidings.tables.items.chat import EPOCH, OWN_USER, USER
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.limits import PART_BYTES
-from tidings.tables.model import Growth, Item
+from tidings.tables.model import Growth, TableItem
 
 PHONE = KeyTemplate("{tenant}#{phone}")
 PHONE_CLAIM = KeyTemplate("{tenant}#phone#{phone}")
@@ -21,21 +31,21 @@ LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
 
-_MAC = Blob(32)
+_MAC = BlobLimit(32)
 """Under the tenant's key, over all other attributes of the row: `platform/dynamo/authentic.py`."""
 
-USER_ROW = Item(
+USER_ROW = TableItem(
     "user",
     OWN_USER,
     None,
     {
-        "phone_number": Text(PHONE.max_bytes),
-        "phone_verified": Flag(),
-        "display_name": Text(256),
-        "avatar_uri": Text(1024),
-        "last_seen": Text(8),
-        "phone_search": Text(8),
-        "sessions_epoch": Number(9),
+        "phone_number": TextLimit(PHONE.max_bytes),
+        "phone_verified": FlagLimit(),
+        "display_name": TextLimit(256),
+        "avatar_uri": TextLimit(1024),
+        "last_seen": TextLimit(8),
+        "phone_search": TextLimit(8),
+        "sessions_epoch": NumberLimit(9),
         "not_before": TIME,
         "suspended_at": TIME,
         "created_at": TIME,
@@ -46,7 +56,7 @@ USER_ROW = Item(
     "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
 )
 # Carries no `phone_number`, or the index would show it beside the user.
-CLAIM = Item(
+CLAIM = TableItem(
     "phone claim",
     PHONE_CLAIM,
     None,
@@ -54,18 +64,18 @@ CLAIM = Item(
     max_bytes=512,
     holds="whose number it is: written in one transaction with the user, so that a number has one user",
 )
-SESSION = Item(
+SESSION = TableItem(
     "session",
     SESSION_KEY,
     None,
     {
-        "user_id": Text(OWN_USER.max_bytes),
+        "user_id": TextLimit(OWN_USER.max_bytes),
         "device_id": USER,
-        "device_name": Text(128),
-        "refresh_token_hash": Blob(32),
-        "previous_token_hash": Blob(32),
-        "rotation_key_hash": Blob(32),
-        "epoch": Number(9),
+        "device_name": TextLimit(128),
+        "refresh_token_hash": BlobLimit(32),
+        "previous_token_hash": BlobLimit(32),
+        "rotation_key_hash": BlobLimit(32),
+        "epoch": NumberLimit(9),
         "created_at": TIME,
         "refreshed_at": TIME,
         "expires_at": TIME,
@@ -76,24 +86,24 @@ SESSION = Item(
     holds="a login of a device and its refresh-token family",
 )
 
-_NAMED: Attributes = {"name": Text(128), "created_at": TIME, "updated_at": TIME}
+_NAMED: AttributeLimits = {"name": TextLimit(128), "created_at": TIME, "updated_at": TIME}
 
-TENANT_SETTINGS = Item(
+TENANT_SETTINGS = TableItem(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": Blob(16 * 1024), "version": Number(9), "mac": _MAC},
+    {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": _MAC},
     max_bytes=17 * 1024,
     holds="what the tenant has set",
 )
-API_KEY = Item(
+API_KEY = TableItem(
     "API key",
     TENANT,
     API_KEY_KEY,
     {
         **_NAMED,
-        "secret_hash": Blob(32),
-        "scopes": ListOf(16, Text(32)),
+        "secret_hash": BlobLimit(32),
+        "scopes": ListLimit(16, TextLimit(32)),
         "revoked_at": TIME,
         "expires_at": TIME,
         "last_used_at": TIME,
@@ -104,49 +114,49 @@ API_KEY = Item(
     "cover the last use",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
-SIGNING_KEY = Item(
+SIGNING_KEY = TableItem(
     "signing key",
     TENANT,
     SIGNING_KEY_KEY,
-    {**_NAMED, "jwk": Blob(4096), "not_after": TIME, "mac": _MAC},
+    {**_NAMED, "jwk": BlobLimit(4096), "not_after": TIME, "mac": _MAC},
     max_bytes=5 * 1024,
     holds="a public key that the tenant's tokens are verified with",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
-DATA_KEY = Item(
+DATA_KEY = TableItem(
     "data key",
     TENANT,
     KeyTemplate("data_key#{key}"),
-    {**_NAMED, "wrapped_key": Blob(1024), "wrapped_by": Text(256)},
+    {**_NAMED, "wrapped_key": BlobLimit(1024), "wrapped_by": TextLimit(256)},
     max_bytes=2 * 1024,
     holds="a wrapped key that content or fingerprints are made with; lost, they cannot be read again",
     growth=Growth("planned: one a day for 27 years", 10_000),
 )
-ONE_TIME_CODE = Item(
+ONE_TIME_CODE = TableItem(
     "one-time code",
     CODE_KEY,
     CODE_SORT,
-    {"code_hash": Blob(32), "tries": Number(2), "ttl": SECONDS, "mac": _MAC},
+    {"code_hash": BlobLimit(32), "tries": NumberLimit(2), "ttl": SECONDS, "mac": _MAC},
     max_bytes=512,
     holds="a code that was sent out, until it is used; of the number only what the hash covers",
 )
 
-INSTALLATION = Item(
+INSTALLATION = TableItem(
     "installation",
     SYSTEM,
     INSTALLATION_KEY,
     {
         "epoch": EPOCH,
-        "phase": Text(8),
-        "restored_to": Text(32),
-        "log_id": Text(64),
+        "phase": TextLimit(8),
+        "restored_to": TextLimit(32),
+        "log_id": TextLimit(64),
         "updated_at": TIME,
     },
     max_bytes=512,
     holds="the installation's epoch, whether a restore is being finished, and which table its log is: so a copy is known",
 )
 
-LISTED_TENANT = Item(
+LISTED_TENANT = TableItem(
     "listed tenant",
     SYSTEM,
     LISTED_TENANT_KEY,
@@ -155,15 +165,15 @@ LISTED_TENANT = Item(
     holds="that there is this tenant, so that tenants can be listed; written in one transaction with its settings",
     growth=Growth("planned: 1 million tenants", 1_000_000),
 )
-REVOCATION = Item(
+REVOCATION = TableItem(
     "revocation",
     REVOCATIONS,
     REVOCATION_KEY,
     {
-        "owner": Text(PART_BYTES["tenant"]),
+        "owner": TextLimit(PART_BYTES["tenant"]),
         "user_id": USER,
-        "session_id": Text(PART_BYTES["session"]),
-        "kid": Text(64),
+        "session_id": TextLimit(PART_BYTES["session"]),
+        "kid": TextLimit(64),
         "from_ms": MS,
         "ttl": SECONDS,
     },
@@ -173,29 +183,29 @@ REVOCATION = Item(
     growth=Growth("planned: 1,000 a second, for the hour of the TTL", 3_600_000),
 )
 
-LEASE = Item(
+LEASE = TableItem(
     "lease",
     KeyTemplate("_system#{lease}"),
     None,
     {
-        "holder": Text(128),
-        "token": Number(15),
+        "holder": TextLimit(128),
+        "token": NumberLimit(15),
         "until_ms": MS,
-        "checkpoint": Text(128),
+        "checkpoint": TextLimit(128),
         "updated_at": TIME,
         "ttl": SECONDS,
     },
     max_bytes=1024,
     holds="who does a work that one process does at a time, until when, and how far it got",
 )
-SHARD_LEASE = Item(
+SHARD_LEASE = TableItem(
     "shard lease",
     KeyTemplate("_system#relay#{stream_shard}"),
     None,
     {
-        "holder": Text(128),
-        "token": Number(15),
-        "checkpoint": Text(128),
+        "holder": TextLimit(128),
+        "token": NumberLimit(15),
+        "checkpoint": TextLimit(128),
         "updated_at": TIME,
         "ttl": SECONDS,
     },

@@ -8,14 +8,14 @@ from tidings.tables.bounds import (
     SECONDS,
     SEQUENCE,
     TIME,
-    Attributes,
-    Blob,
-    Flag,
-    ListOf,
-    MapOf,
-    Number,
-    SetOf,
-    Text,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    SetLimit,
+    TextLimit,
 )
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.limits import (
@@ -23,7 +23,7 @@ from tidings.tables.limits import (
     EMOJI,
     EMOJI_BYTES,
     INTERVALS,
-    JOINED_AT_ONCE,
+    MAX_JOINS_PER_ENTRY,
     PART_BYTES,
     PREVIEW_BYTES,
     REACTION_DIGITS,
@@ -32,16 +32,16 @@ from tidings.tables.limits import (
     SEQUENCE_DIGITS,
     SOME_MEMBERS,
 )
-from tidings.tables.model import Growth, Item
+from tidings.tables.model import Growth, TableItem
 
-USER = Text(PART_BYTES["user"])
-MESSAGE_ID = Text(PART_BYTES["message"])
-CLIENT_KEY = Text(PART_BYTES["client_key"])
-CONTENT = Blob(CONTENT_BYTES + SEAL_BYTES)
-PREVIEW = Blob(PREVIEW_BYTES + SEAL_BYTES)
-FINGERPRINT = Blob(32)
-KIND = Text(16)
-EPOCH = Number(10)
+USER = TextLimit(PART_BYTES["user"])
+MESSAGE_ID = TextLimit(PART_BYTES["message"])
+CLIENT_KEY = TextLimit(PART_BYTES["client_key"])
+CONTENT = BlobLimit(CONTENT_BYTES + SEAL_BYTES)
+PREVIEW = BlobLimit(PREVIEW_BYTES + SEAL_BYTES)
+FINGERPRINT = BlobLimit(32)
+KIND = TextLimit(16)
+EPOCH = NumberLimit(10)
 
 LOG_METRIC = "tidings_relay_largest_log_bytes"
 USERS_OF_A_CHAT = 100_000
@@ -64,7 +64,7 @@ def user_key(tenant: TenantId, user: UserId) -> str:
     return OWN_USER.render(tenant=tenant, user=user)
 
 
-_ENTRY: Attributes = {
+_ENTRY: AttributeLimits = {
     "message_id": MESSAGE_ID,
     "kind": KIND,
     "ordinal": SEQUENCE,
@@ -74,9 +74,9 @@ _ENTRY: Attributes = {
     "epoch": EPOCH,
     "created_at": TIME,
 }
-_BODY: Attributes = {"content": CONTENT, "content_type": Text(64)}
+_BODY: AttributeLimits = {"content": CONTENT, "content_type": TextLimit(64)}
 
-MESSAGE = Item(
+MESSAGE = TableItem(
     "message",
     CHAT,
     SEQUENCE,
@@ -85,38 +85,49 @@ MESSAGE = Item(
     holds="a message: its content, or, if it was sent with `ttl_seconds`, until when that may be seen",
     growth=_OF_LOG,
 )
-MESSAGE_WITH_REACTIONS = Item(
+MESSAGE_WITH_REACTIONS = TableItem(
     "message with reactions",
     CHAT,
     SEQUENCE,
     {
         **MESSAGE.attributes,
-        "reaction_counts": MapOf(EMOJI, EMOJI_BYTES, Number(7)),
-        "reaction_users": ListOf(REACTORS, Text(EMOJI_BYTES + 1 + PART_BYTES["user"])),
+        "reaction_counts": MapLimit(EMOJI, EMOJI_BYTES, NumberLimit(7)),
+        "reaction_users": ListLimit(REACTORS, TextLimit(EMOJI_BYTES + 1 + PART_BYTES["user"])),
     },
     max_bytes=8 * 1024,
     holds="a message, its exact count per emoji, and up to 20 of the users who reacted",
     growth=_OF_LOG,
 )
-CHANGE = Item(
+CHANGE = TableItem(
     "change",
     CHAT,
     SEQUENCE,
-    {**_ENTRY, "refers_to": SEQUENCE, "emoji": Text(EMOJI_BYTES), "name": Text(256), "role": Text(8)},
+    {
+        **_ENTRY,
+        "refers_to": SEQUENCE,
+        "emoji": TextLimit(EMOJI_BYTES),
+        "name": TextLimit(256),
+        "role": TextLimit(8),
+    },
     max_bytes=1024,
     holds="`edit`, `redaction`, `reaction`, `role`, `rename`, `block`: refers to a message, has no content",
     growth=_OF_LOG,
 )
-MEMBERS_ENTRY = Item(
+MEMBERS_ENTRY = TableItem(
     "members entry",
     CHAT,
     SEQUENCE,
-    {**_ENTRY, "users": ListOf(JOINED_AT_ONCE, USER), "member_count": Number(7), "large": Flag()},
+    {
+        **_ENTRY,
+        "users": ListLimit(MAX_JOINS_PER_ENTRY, USER),
+        "member_count": NumberLimit(7),
+        "large": FlagLimit(),
+    },
     max_bytes=7 * 1024,
     holds="`create`, `join`, `leave`: the users it names, and how many members there are after it",
     growth=_OF_LOG,
 )
-EPHEMERAL_CONTENT = Item(
+EPHEMERAL_CONTENT = TableItem(
     "ephemeral content",
     KeyTemplate("{tenant}#{chat}#ephemeral"),
     SEQUENCE,
@@ -125,11 +136,11 @@ EPHEMERAL_CONTENT = Item(
     holds="the content of a message that was sent with `ttl_seconds`",
     growth=Growth("fewer than the entries of the chat's log", measured_by=LOG_METRIC),
 )
-REACTION = Item(
+REACTION = TableItem(
     "reaction",
     KeyTemplate("{tenant}#{chat}#reactions#{sequence}"),
-    Number(REACTION_DIGITS),
-    {"sender_id": USER, "emoji": Text(EMOJI_BYTES), "created_at": TIME},
+    NumberLimit(REACTION_DIGITS),
+    {"sender_id": USER, "emoji": TextLimit(EMOJI_BYTES), "created_at": TIME},
     max_bytes=1024,
     holds="one reaction of one user to the message at `sequence`; the sort key is a hash of user and emoji",
     growth=Growth("refused: more than 20 emoji; planned: 100,000 users who react", EMOJI * USERS_OF_A_CHAT),
@@ -137,7 +148,7 @@ REACTION = Item(
 LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
 """Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
 
-_LAST: Attributes = {
+_LAST: AttributeLimits = {
     "preview_sequence": SEQUENCE,
     "preview_version": SEQUENCE,
     "last_at": MS,
@@ -146,7 +157,7 @@ _LAST: Attributes = {
     "preview_expires_at": SECONDS,
 }
 
-COUNTER = Item(
+COUNTER = TableItem(
     "head",
     CHAT,
     None,
@@ -154,7 +165,7 @@ COUNTER = Item(
     max_bytes=1024,
     holds="what is known of a chat's head; follows the log",
 )
-IDEMPOTENCY_KEY = Item(
+IDEMPOTENCY_KEY = TableItem(
     "key",
     CHAT,
     KEY_SORT,
@@ -162,7 +173,7 @@ IDEMPOTENCY_KEY = Item(
         "message_id": MESSAGE_ID,
         "sequence": SEQUENCE,
         "fingerprint": FINGERPRINT,
-        "refused": Text(32),
+        "refused": TextLimit(32),
         "created_at": TIME,
         "ttl": SECONDS,
     },
@@ -172,40 +183,40 @@ IDEMPOTENCY_KEY = Item(
         "fewer than the entries of the chat's log, and only those of 7 days", measured_by=LOG_METRIC
     ),
 )
-CHAT_ROW = Item(
+CHAT_ROW = TableItem(
     "chat",
     CHAT,
     None,
     {
-        "chat_type": Text(8),
-        "name": Text(256),
+        "chat_type": TextLimit(8),
+        "name": TextLimit(256),
         "created_by": USER,
-        "member_count": Number(7),
+        "member_count": NumberLimit(7),
         "large_since": SEQUENCE,
-        "some_members": SetOf(SOME_MEMBERS, USER),
+        "some_members": SetLimit(SOME_MEMBERS, USER),
         "created_at": TIME,
         "updated_at": TIME,
     },
     max_bytes=1024,
     holds="type, name, creator, size, and a few members",
 )
-MEMBERSHIP = Item(
+MEMBERSHIP = TableItem(
     "membership",
     CHAT,
     OWN_USER,
     {
-        "role": Text(8),
+        "role": TextLimit(8),
         "joined_at": TIME,
-        "intervals": ListOf(INTERVALS, ListOf(2, Number(SEQUENCE_DIGITS))),
+        "intervals": ListLimit(INTERVALS, ListLimit(2, NumberLimit(SEQUENCE_DIGITS))),
         "right_since": SEQUENCE,
-        "blocks": Flag(),
-        "blocked": Flag(),
+        "blocks": FlagLimit(),
+        "blocked": FlagLimit(),
     },
     max_bytes=512,
     holds="role, and the intervals `(joined, removed]` in which the user is a member",
     growth=Growth("refused: more than 1,000 members; planned: 100,000 who ever were", USERS_OF_A_CHAT),
 )
-CHAT_LIST_ROW = Item(
+CHAT_LIST_ROW = TableItem(
     "chat-list row",
     OWN_USER,
     CHAT,
@@ -225,9 +236,9 @@ CHAT_LIST_ROW = Item(
         "last_sequence": SEQUENCE,
         "last_ordinal": SEQUENCE,
         **_LAST,
-        "large": Flag(),
-        "archived": Flag(),
-        "pinned": Flag(),
+        "large": FlagLimit(),
+        "archived": FlagLimit(),
+        "pinned": FlagLimit(),
         "muted_until": MS,
         "updated_at": MS,
     },
@@ -235,7 +246,7 @@ CHAT_LIST_ROW = Item(
     holds="watermarks, ordinals, the last message and flags of one chat of one user",
     growth=Growth("planned: 100,000 chats of a user", CHATS_OF_A_USER),
 )
-BLOCK = Item(
+BLOCK = TableItem(
     "block",
     OWN_USER,
     BLOCK_SORT,
@@ -245,12 +256,12 @@ BLOCK = Item(
     growth=Growth("planned: 100,000 users whom one user blocks", CHATS_OF_A_USER),
 )
 PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
-PENDING = Item(
+PENDING = TableItem(
     "pending message",
     OWN_USER,
     PENDING_SORT,
     {
-        "chat_id": Text(CHAT.max_bytes),
+        "chat_id": TextLimit(CHAT.max_bytes),
         "sequence": SEQUENCE,
         **_ENTRY,
         **_BODY,

@@ -1,23 +1,23 @@
 """Items of the one table of notices. Keys as the design's section 8 spells them."""
 
-from tidings.kernel.ids import TenantId, UserId, hash_of
+from tidings.kernel.ids import TenantId, UserId, stable_hash
 from tidings.tables.bounds import (
     MS,
     SECONDS,
     TIME,
-    Attributes,
-    Blob,
-    Flag,
-    ListOf,
-    MapOf,
-    Number,
-    SetOf,
-    Text,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    SetLimit,
+    TextLimit,
 )
 from tidings.tables.items.chat import USER
 from tidings.tables.keys import KeyTemplate
 from tidings.tables.limits import CATEGORIES, CHUNK_PARTITIONS, CHUNK_USERS, LIVE_BROADCASTS, PART_BYTES
-from tidings.tables.model import Growth, Item
+from tidings.tables.model import Growth, TableItem
 
 OF_TENANT = KeyTemplate("t#{tenant}")
 OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
@@ -43,7 +43,7 @@ DONE_SORT = KeyTemplate("d#{chunk:06d}")
 LISTED_SORT = KeyTemplate("jb#{job}")
 DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
 DUE = KeyTemplate("t#_Q#{shard}")
-OF_NOTICE = KeyTemplate("t#{tenant}M#{notice}")
+OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notice}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
 ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
 SEGMENT_SORT = KeyTemplate("sg#{segment}")
@@ -51,63 +51,69 @@ STATE_SORT = KeyTemplate("c#*#b")
 READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
-NOTICE = Text(PART_BYTES["notice"])
-VERSION = Number(9)
-COUNT = Number(7)
-BROADCAST = Number(9)
-_CHANGED: Attributes = {"created_at": TIME, "updated_at": TIME, "version": VERSION}
+NOTIFICATION = TextLimit(PART_BYTES["notice"])
+VERSION = NumberLimit(9)
+COUNT = NumberLimit(7)
+BROADCAST = NumberLimit(9)
+_CHANGED: AttributeLimits = {"created_at": TIME, "updated_at": TIME, "version": VERSION}
 
 CONFIGURATION = (
-    Item(
+    TableItem(
         "tenant settings",
         OF_TENANT,
         SETTINGS_SORT,
-        {**_CHANGED, "settings": Blob(16 * 1024)},
+        {**_CHANGED, "settings": BlobLimit(16 * 1024)},
         max_bytes=17 * 1024,
         holds="what an inbox has if nothing else is said when it is set",
     ),
-    Item(
+    TableItem(
         "inbox config",
         OF_TENANT,
         CONFIG_SORT,
         {
             **_CHANGED,
-            "title": Text(256),
-            "description": Text(1024),
-            "schema": Blob(32 * 1024),
-            "schema_version": Number(4),
-            "categories": MapOf(CATEGORIES, 64, Number(3)),
-            "retired": ListOf(CATEGORIES, Number(3)),
-            "retention_days": Number(4),
-            "expires_after_s": Number(9),
-            "default_category": Text(64),
-            "known_users": Flag(),
+            "title": TextLimit(256),
+            "description": TextLimit(1024),
+            "schema": BlobLimit(32 * 1024),
+            "schema_version": NumberLimit(4),
+            "categories": MapLimit(CATEGORIES, 64, NumberLimit(3)),
+            "retired": ListLimit(CATEGORIES, NumberLimit(3)),
+            "retention_days": NumberLimit(4),
+            "expires_after_s": NumberLimit(9),
+            "default_category": TextLimit(64),
+            "known_users": FlagLimit(),
         },
         max_bytes=40 * 1024,
         holds="schema of payloads, categories and their permanent codes",
         growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
     ),
-    Item(
+    TableItem(
         "segment",
         OF_TENANT,
         SEGMENT_SORT,
-        {**_CHANGED, "predicate": Blob(8 * 1024), "list": Flag(), "active": VERSION, "newest": VERSION},
+        {
+            **_CHANGED,
+            "predicate": BlobLimit(8 * 1024),
+            "list": FlagLimit(),
+            "active": VERSION,
+            "newest": VERSION,
+        },
         max_bytes=9 * 1024,
         holds="a predicate, or a list and its active version",
         growth=Growth("planned: 10,000 segments of a tenant", 10_000),
     ),
 )
-PROFILE = Item(
+PROFILE = TableItem(
     "profile",
     OF_BUCKET,
     PROFILE_SORT,
     {
         **_CHANGED,
         "since": MS,
-        "attributes": Blob(4 * 1024),
-        "lists": MapOf(64, PART_BYTES["segment"], VERSION),
+        "attributes": BlobLimit(4 * 1024),
+        "lists": MapLimit(64, PART_BYTES["segment"], VERSION),
         # the version before: who is in both is in whichever is active
-        "lists_before": MapOf(64, PART_BYTES["segment"], VERSION),
+        "lists_before": MapLimit(64, PART_BYTES["segment"], VERSION),
     },
     max_bytes=15 * 1024,
     holds="attributes and lists of a user; written with the user's row, so all of them are the tenant's directory",
@@ -117,80 +123,86 @@ PROFILE = Item(
 
 def profile_key(tenant: TenantId, user: UserId) -> dict[str, object]:
     """Where the user's item in the tenant's directory is."""
-    bucket = hash_of(user) % BUCKETS
+    bucket = stable_hash(user) % BUCKETS
     return {"PK": OF_BUCKET.render(tenant=tenant, bucket=bucket), "SK": PROFILE_SORT.render(user=user)}
 
 
-BROADCAST_ENTRY = Item(
+BROADCAST_ENTRY = TableItem(
     "broadcast entry",
     OF_LOG,
     ENTRY_SORT,
     {
-        "kind": Text(16),
-        "id": NOTICE,
-        "notice": NOTICE,
+        "kind": TextLimit(16),
+        "id": NOTIFICATION,
+        "notice": NOTIFICATION,
         "at": MS,
-        "category": Number(3),
-        "segment": Text(PART_BYTES["segment"]),
-        "hashes": ListOf(2, Number(5)),
+        "category": NumberLimit(3),
+        "segment": TextLimit(PART_BYTES["segment"]),
+        "hashes": ListLimit(2, NumberLimit(5)),
         "expires_at_ms": MS,
-        "tracked": Flag(),
+        "tracked": FlagLimit(),
     },
     max_bytes=1024,
     holds="publish, ramp, halt, redact, in order; never deleted, or a sequence would be given twice",
     growth=Growth("planned: 1,000 a day for 2.7 years", 1_000_000),
 )
-CONTENT = Item(
+CONTENT = TableItem(
     "content",
-    OF_NOTICE,
+    OF_NOTIFICATION,
     CONTENT_SORT,
     {
-        "message": Blob(32 * 1024),
+        "message": BlobLimit(32 * 1024),
         "sender": USER,
         "created_at": TIME,
         "ttl": SECONDS,
-        "version": Number(4),
-        "inbox": Text(PART_BYTES["inbox"]),
-        "category": Number(3),
-        "job": NOTICE,
-        "recall": NOTICE,
-        "host_system_id": Text(PART_BYTES["host_key"]),
-        "label": Text(256),
-        "count": Number(6),
+        "version": NumberLimit(4),
+        "inbox": TextLimit(PART_BYTES["inbox"]),
+        "category": NumberLimit(3),
+        "job": NOTIFICATION,
+        "recall": NOTIFICATION,
+        "host_system_id": TextLimit(PART_BYTES["host_key"]),
+        "label": TextLimit(256),
+        "count": NumberLimit(6),
         "expires_at_ms": MS,
         "redacted": MS,
-        "reach": Text(PART_BYTES["segment"]),
-        "tracked": Flag(),
+        "reach": TextLimit(PART_BYTES["segment"]),
+        "tracked": FlagLimit(),
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
     growth=Growth("refused: more than 90 versions beside the current one", 91),
 )
-READER = Item(
+READER = TableItem(
     "reader of a broadcast",
-    OF_NOTICE,
+    OF_NOTIFICATION,
     READER_SORT,
     {"at": MS},
     max_bytes=1024,
     holds="that a user has read a broadcast that was sent to be tracked",
     growth=Growth("planned: 20 million readers of a tracked broadcast", 20_000_000),
 )
-KEY = Item(
+KEY = TableItem(
     "idempotency key",
     OF_KEY,
     KEY_SORT,
-    {"notice": NOTICE, "job": NOTICE, "fingerprint": Blob(32), "created_at": TIME, "ttl": SECONDS},
+    {
+        "notice": NOTIFICATION,
+        "job": NOTIFICATION,
+        "fingerprint": BlobLimit(32),
+        "created_at": TIME,
+        "ttl": SECONDS,
+    },
     max_bytes=1024,
     holds="what was sent under this key or `host_system_id`",
 )
-DIRECT = Item(
+DIRECT = TableItem(
     "direct row",
     OF_USER,
     ROW_SORT,
     {
-        "id": NOTICE,
-        "host_system_id": Text(PART_BYTES["host_key"]),
-        "category": Number(3),
+        "id": NOTIFICATION,
+        "host_system_id": TextLimit(PART_BYTES["host_key"]),
+        "category": NumberLimit(3),
         "received": MS,
         "delivered": MS,
         "readat": MS,
@@ -203,7 +215,7 @@ DIRECT = Item(
     holds="a pointer to a notice, and what the user did with it",
     growth=Growth("planned: 1 million notices in a user's inbox", 1_000_000),
 )
-COUNTS = Item(
+COUNTS = TableItem(
     "direct counts",
     OF_USER,
     COUNTS_SORT,
@@ -213,7 +225,7 @@ COUNTS = Item(
         **{f"n{code}": COUNT for code in range(1, CATEGORIES + 1)},
         "unseen": COUNT,
         "read_before": MS,
-        "category_read_before": MapOf(CATEGORIES, 3, MS),
+        "category_read_before": MapLimit(CATEGORIES, 3, MS),
         "seen_before": MS,
         "kept_from": MS,
         "latest": MS,
@@ -223,94 +235,94 @@ COUNTS = Item(
     max_bytes=2 * 1024,
     holds="unread in all and per category, unseen, watermarks, the inbox's own time",
 )
-STATE = Item(
+STATE = TableItem(
     "broadcast state",
     OF_USER,
     STATE_SORT,
     {
         "joined": BROADCAST,
         "read_before": BROADCAST,
-        "category_read_before": MapOf(CATEGORIES, 3, BROADCAST),
+        "category_read_before": MapLimit(CATEGORIES, 3, BROADCAST),
         "seen_before": BROADCAST,
-        "read": SetOf(LIVE_BROADCASTS, BROADCAST),
+        "read": SetLimit(LIVE_BROADCASTS, BROADCAST),
         # with the time: a mark of all up to an earlier one leaves it unread
-        "unread": MapOf(LIVE_BROADCASTS, 12, MS),
-        "archived": SetOf(LIVE_BROADCASTS, BROADCAST),
+        "unread": MapLimit(LIVE_BROADCASTS, 12, MS),
+        "archived": SetLimit(LIVE_BROADCASTS, BROADCAST),
         "version": VERSION,
         "last_updated": MS,
     },
     max_bytes=40 * 1024,
     holds="what the user did with broadcasts: join point, watermarks, sets",
 )
-EXPIRING = Item(
+EXPIRING = TableItem(
     "unread that expires",
     OF_USER,
     EXPIRING_SORT,
-    {"category": Number(3), "since": MS, "delivered": MS},
+    {"category": NumberLimit(3), "since": MS, "delivered": MS},
     max_bytes=1024,
     holds="stands while an unread notice that expires is counted",
     growth=Growth("no more than the user's notices", 1_000_000),
 )
 JOBS = (
-    Item(
+    TableItem(
         "job",
         OF_JOB,
         JOB_SORT,
         {
             **_CHANGED,
-            "kind": Text(16),
-            "state": Text(16),
-            "inbox": Text(PART_BYTES["inbox"]),
-            "notice": NOTICE,
-            "total": Number(10),
-            "chunks": Number(6),
-            "source": NOTICE,
+            "kind": TextLimit(16),
+            "state": TextLimit(16),
+            "inbox": TextLimit(PART_BYTES["inbox"]),
+            "notice": NOTIFICATION,
+            "total": NumberLimit(10),
+            "chunks": NumberLimit(6),
+            "source": NOTIFICATION,
             "starts": MS,
-            "percent": Number(3),
+            "percent": NumberLimit(3),
             "ttl": SECONDS,
         },
         max_bytes=1024,
         holds="what is to be done and in which state it is",
     ),
-    Item(
+    TableItem(
         "chunk",
         OF_JOB,
         CHUNK_SORT,
         # as lasting as the notices of the inbox: a recall goes through them
-        {"uids": ListOf(CHUNK_USERS, USER), "ttl": SECONDS},
+        {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
         growth=Growth("refused: more than 100,000 users of a notice", 1_000),
     ),
-    Item(
+    TableItem(
         "done mark",
         OF_JOB,
         DONE_SORT,
         # outlasts the job itself: without them it would look as if it had yet to be done
-        {"done": Number(3), "failed": ListOf(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
+        {"done": NumberLimit(3), "failed": ListLimit(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and for whom it failed",
         growth=Growth("one for each chunk", 1_000),
     ),
-    Item(
+    TableItem(
         "job of a tenant",
         JOBS_OF_TENANT,
         LISTED_SORT,
-        {"kind": Text(16), "inbox": Text(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
+        {"kind": TextLimit(16), "inbox": TextLimit(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
         max_bytes=1024,
         holds="for the list of jobs",
         growth=Growth("planned: 16 million jobs of a tenant in 16 parts", 1_000_000),
     ),
-    Item(
+    TableItem(
         "job due",
         DUE,
         DUE_SORT,
         {
             "created_at": TIME,
-            "seen": Number(6),
-            "tries": Number(3),
+            "seen": NumberLimit(6),
+            "tries": NumberLimit(3),
             # the ends of partitions behind whose lag its chunks may wait, by the partition's number
-            "fences": MapOf(CHUNK_PARTITIONS, 2, Number(18)),
+            "fences": MapLimit(CHUNK_PARTITIONS, 2, NumberLimit(18)),
         },
         max_bytes=2 * 1024,
         holds="a job that waits for its time or runs",

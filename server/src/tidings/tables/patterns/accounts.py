@@ -3,7 +3,7 @@
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import INBOX, LEASES, SESSIONS, TENANTS, USERS
 from tidings.tables.patterns.forms import (
-    Role,
+    PatternRole,
     batch_get,
     batch_write,
     delete,
@@ -19,7 +19,7 @@ READ_USER = get(
     "users.read",
     USERS,
     "user_id",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "A user's profile.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get user by ID",
@@ -28,7 +28,7 @@ READ_USERS = batch_get(
     "users.read_many",
     USERS,
     "user_ids",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Names for a page of members or senders.",
     consistency=Consistency.EVENTUAL,
 )
@@ -36,7 +36,7 @@ FIND_BY_PHONE = query_index(
     "users.find_by_phone",
     USERS,
     "phone_number",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Which user may have this number, for users who look for somebody; users.confirm decides.",
     index="phone_number-index",
     asked_as="Find user by phone",
@@ -45,19 +45,19 @@ CONFIRM_USER = get(
     "users.confirm",
     USERS,
     "user_id",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Is there such a user, and have all sessions been ended since this one began?",
 )
 CONFIRM_USERS = batch_get(
     "users.confirm_many",
     USERS,
     "user_ids",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Who of these lets others see when he is there? Asked when somebody watches them.",
     consistency=Consistency.STRONG,
 )
 FIND_CLAIM = get(
-    "users.find_claim", USERS, "phone#number", Role.AUTHORISES, "Whose number is this? Asked at login."
+    "users.find_claim", USERS, "phone#number", PatternRole.AUTHORISES, "Whose number is this? Asked at login."
 )
 CREATE_USER = transact(
     "users.create",
@@ -90,7 +90,7 @@ LIST_DIRECTORY = query(
     "users.list_directory",
     INBOX,
     "t#TD#0 … t#TD#255, begins with u#prefix",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Ids of a tenant's users, a page of one of 256 parts at a time: lists and searches for support.",
     consistency=Consistency.EVENTUAL,
 )
@@ -101,7 +101,7 @@ VALIDATE_SESSION = get(
     "sessions.validate",
     SESSIONS,
     "session_id",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Has the session of a token that is already verified been revoked?",
     consistency=Consistency.EVENTUAL,
     asked_as="Validate session",
@@ -110,7 +110,7 @@ READ_SESSION = get(
     "sessions.read",
     SESSIONS,
     "session_id",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Which refresh token is good now? Asked when one is presented.",
 )
 ROTATE_SESSION = update(
@@ -123,7 +123,7 @@ LIST_SESSIONS = query_index(
     "sessions.list",
     SESSIONS,
     "user_id",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "A user's devices.",
     index="user_sessions-index",
     asked_as="List user sessions",
@@ -139,7 +139,11 @@ REVOKE_SESSIONS = batch_write(
 )
 
 READ_SETTINGS = get(
-    "tenants.read_settings", TENANTS, "tenant, settings", Role.AUTHORISES, "What a tenant has set; cached."
+    "tenants.read_settings",
+    TENANTS,
+    "tenant, settings",
+    PatternRole.AUTHORISES,
+    "What a tenant has set; cached.",
 )
 CREATE_TENANT = transact(
     "tenants.create",
@@ -151,19 +155,19 @@ LIST_TENANTS = query(
     "tenants.list",
     TENANTS,
     "_system, begins with tenant#",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "All tenants, a page at a time.",
     consistency=Consistency.EVENTUAL,
 )
 UPDATE_SETTINGS = update("tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Set.")
 FIND_API_KEY = get(
-    "tenants.find_key", TENANTS, "tenant, key#id", Role.AUTHORISES, "Verify an API key; cached."
+    "tenants.find_key", TENANTS, "tenant, key#id", PatternRole.AUTHORISES, "Verify an API key; cached."
 )
 LIST_API_KEYS = query(
     "tenants.list_keys",
     TENANTS,
     "tenant, begins with key#",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "A tenant's API keys, to look at.",
     consistency=Consistency.EVENTUAL,
 )
@@ -179,7 +183,7 @@ LIST_SIGNING_KEYS = query(
     "tenants.list_jwks",
     TENANTS,
     "tenant, begins with jwk#",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Public keys that a tenant's tokens are verified with; cached.",
 )
 PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id, if absent", "Add a signing key.")
@@ -193,14 +197,14 @@ READ_REVOCATIONS = query(
     "tenants.read_revocations",
     TENANTS,
     "_system#revoked, at_ms >= two minutes ago",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Which credentials ended lately? Every process that serves asks every two seconds.",
 )
 LIST_DATA_KEYS = query(
     "tenants.list_data_keys",
     TENANTS,
     "tenant, begins with data_key#",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Keys that content and fingerprints are made with; cached.",
 )
 PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
@@ -216,21 +220,21 @@ TRY_CODE = update(
     TENANTS,
     "tenant#code#id, if tries < max and its time is not over",
     "Count a try and return the hash to compare with; so a code can't be guessed in parallel.",
-    role=Role.AUTHORISES,
+    role=PatternRole.AUTHORISES,
 )
 REDEEM_CODE = delete(
     "tenants.redeem_code",
     TENANTS,
     "tenant#code#id, if it exists",
     "Use a code up. Who deletes it is let in; a second one is not.",
-    role=Role.AUTHORISES,
+    role=PatternRole.AUTHORISES,
 )
 
 READ_EPOCH = get(
     "tenants.read_epoch",
     TENANTS,
     "_system, installation",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Which epoch is it? Every process asks before it serves, and every few seconds as long as it does.",
 )
 BEGIN_EPOCH = put(
@@ -260,7 +264,7 @@ WATCH_LEASES = batch_get(
     "leases.watch",
     LEASES,
     "lease",
-    Role.RECORDS,
+    PatternRole.RECORDS,
     "Who holds which shard, how far they got, and whose token stands still.",
     consistency=Consistency.STRONG,
 )
@@ -268,7 +272,7 @@ PROBE = get(
     "leases.probe",
     LEASES,
     "lease",
-    Role.MAINTAINS,
+    PatternRole.MAINTAINS,
     "Does the engine answer? Every process asks every few seconds, for its health page.",
     consistency=Consistency.EVENTUAL,
 )

@@ -5,13 +5,13 @@ As with messages, a sender without a position has its key in the same transactio
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_MEMBERSHIPS, CHATS, DELIVERY_STATE, IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.patterns.forms import Role, batch_get, get, query, query_index, transact
+from tidings.tables.patterns.forms import PatternRole, batch_get, get, query, query_index, transact
 
 READ = get(
     "chats.read",
     CHATS,
     "chat_id",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Name and type of a chat.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get chat metadata",
@@ -20,14 +20,14 @@ CHECK = get(
     "chats.check",
     CHATS,
     "chat_id",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Type, name and number of members as of now; before a change that is conditioned on them.",
 )
 READ_MANY = batch_get(
     "chats.read_many",
     CHATS,
     "chat_ids",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Names and sizes for a page of the chat list.",
     consistency=Consistency.EVENTUAL,
 )
@@ -83,7 +83,7 @@ LIST_BLOCKS = query(
     "chats.list_blocks",
     DELIVERY_STATE,
     "user_id, begins with block#",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Whom a user blocks; asked before a direct chat is created.",
 )
 
@@ -91,7 +91,7 @@ FIND_BLOCKS = batch_get(
     "chats.find_blocks",
     DELIVERY_STATE,
     "(user_id, block#other) for each",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Who of these blocks him? Asked when he watches them.",
     consistency=Consistency.STRONG,
 )
@@ -100,7 +100,7 @@ CHECK_MEMBER = get(
     "memberships.check",
     CHAT_MEMBERSHIPS,
     "chat_id, user_id",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Is the user a member, with which role, in which intervals?",
     asked_as="Check user in chat",
 )
@@ -108,7 +108,7 @@ CHECK_MEMBERS = batch_get(
     "memberships.check_many",
     CHAT_MEMBERSHIPS,
     "(chat_id, user_id) for each",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "The rows of those who are to be added or removed.",
     consistency=Consistency.STRONG,
 )
@@ -116,7 +116,7 @@ LIST_MEMBERS = query(
     "memberships.list",
     CHAT_MEMBERSHIPS,
     "chat_id",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Everybody who gets the chat's entries.",
     asked_as="List chat members",
 )
@@ -124,7 +124,7 @@ LIST_CHATS_OF_USER = query_index(
     "memberships.list_chats_of_user",
     CHAT_MEMBERSHIPS,
     "user_id",
-    Role.MAINTAINS,
+    PatternRole.MAINTAINS,
     "All chats of a user, for support, export, erasure and repair.",
     index="user_chats-index",
     asked_as="List user's chats",

@@ -2,7 +2,7 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
-from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, query, update
+from tidings.tables.patterns.forms import PatternRole, batch_get, batch_write, get, query, update
 
 RAISE_ROW = update(
     "chat_list.raise_row",
@@ -14,18 +14,18 @@ READ_ROWS = query(
     "chat_list.read",
     DELIVERY_STATE,
     "user_id",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "All rows of a user: the chat list, and what resume compares positions with.",
 )
 READ_ROW = get(
     "chat_list.read_row",
     DELIVERY_STATE,
     "user_id, chat_id",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "One chat of a user: its metadata, its unread count explained.",
     consistency=Consistency.STRONG,
 )
-MEND_ROW = update(
+REPAIR_ROW = update(
     "chat_list.mend_row",
     DELIVERY_STATE,
     "user_id, chat_id, if each part that is written is older there",
@@ -61,7 +61,7 @@ READ_WATERMARK = get(
     "watermarks.read",
     DELIVERY_STATE,
     "user_id, chat_id",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "One user's watermarks in one chat.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get delivery state",
@@ -70,7 +70,7 @@ READ_WATERMARKS = batch_get(
     "watermarks.read_members",
     DELIVERY_STATE,
     "(user_id, chat_id) of each member",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "From these SENT, DELIVERED and READ of a message are derived.",
     consistency=Consistency.EVENTUAL,
 )
@@ -78,7 +78,7 @@ READ_RECEIPTS = batch_get(
     "signs.read_receipts",
     DELIVERY_STATE,
     "(user_id, chat_id) of each member",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "How far members got, for a device that subscribes; after its channel stands, so that no receipt falls between.",
     consistency=Consistency.STRONG,
 )
@@ -93,11 +93,11 @@ READ_HEADS = batch_get(
     "counters.read_many",
     CHAT_COUNTERS,
     "chat_ids",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Heads of a user's large chats, at resume and for the chat list.",
     consistency=Consistency.STRONG,
 )
-MEND_HEAD = update(
+REPAIR_HEAD = update(
     "counters.mend",
     CHAT_COUNTERS,
     "chat_id, if each part that is written is older there",
@@ -121,14 +121,14 @@ DRAIN_PENDING = query(
     "pending.drain",
     PENDING_QUEUE,
     "user_id, ascending",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "The user's recent past, in order, when a device connects.",
 )
 FIND_PENDING = batch_get(
     "pending.find",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each member",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "In whose queues a message stands, for `tidings trace`.",
     consistency=Consistency.STRONG,
 )

@@ -7,7 +7,7 @@ from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
 from tidings.tables.model import Table
 
 
-class Role(StrEnum):
+class PatternRole(StrEnum):
     """What hangs on a pattern's answer."""
 
     AUTHORISES = "authorises"
@@ -22,7 +22,7 @@ class Pattern(AccessPattern):
     """An access pattern with its keys and its role; `asked_as`: its row in the first data-model document."""
 
     keys: str
-    role: Role
+    role: PatternRole
     asked_as: str = ""
 
 
@@ -30,7 +30,7 @@ def get(
     name: str,
     table: Table,
     keys: str,
-    role: Role,
+    role: PatternRole,
     purpose: str,
     *,
     consistency: Consistency = Consistency.STRONG,
@@ -49,7 +49,7 @@ def get(
 
 
 def batch_get(
-    name: str, table: Table, keys: str, role: Role, purpose: str, *, consistency: Consistency
+    name: str, table: Table, keys: str, role: PatternRole, purpose: str, *, consistency: Consistency
 ) -> Pattern:
     return Pattern(name, (table.name,), Operation.BATCH_GET_ITEM, consistency, purpose, keys=keys, role=role)
 
@@ -58,7 +58,7 @@ def query(
     name: str,
     table: Table,
     keys: str,
-    role: Role,
+    role: PatternRole,
     purpose: str,
     *,
     consistency: Consistency = Consistency.STRONG,
@@ -70,7 +70,7 @@ def query(
 
 
 def query_index(
-    name: str, table: Table, keys: str, role: Role, purpose: str, *, index: str, asked_as: str = ""
+    name: str, table: Table, keys: str, role: PatternRole, purpose: str, *, index: str, asked_as: str = ""
 ) -> Pattern:
     """An index can't be read strongly, so there is nothing to choose."""
     return Pattern(
@@ -86,28 +86,42 @@ def query_index(
     )
 
 
-def put(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+def put(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
     return _write(name, (table,), Operation.PUT_ITEM, keys=keys, purpose=purpose, role=role)
 
 
 def update(
-    name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS, asked_as: str = ""
+    name: str,
+    table: Table,
+    keys: str,
+    purpose: str,
+    *,
+    role: PatternRole = PatternRole.RECORDS,
+    asked_as: str = "",
 ) -> Pattern:
     return _write(
         name, (table,), Operation.UPDATE_ITEM, keys=keys, purpose=purpose, role=role, asked_as=asked_as
     )
 
 
-def delete(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+def delete(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
     return _write(name, (table,), Operation.DELETE_ITEM, keys=keys, purpose=purpose, role=role)
 
 
-def batch_write(name: str, table: Table, keys: str, purpose: str, *, role: Role = Role.RECORDS) -> Pattern:
+def batch_write(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
     return _write(name, (table,), Operation.BATCH_WRITE_ITEM, keys=keys, purpose=purpose, role=role)
 
 
 def transact(name: str, tables: tuple[Table, ...], keys: str, purpose: str) -> Pattern:
-    return _write(name, tables, Operation.TRANSACT_WRITE_ITEMS, keys=keys, purpose=purpose, role=Role.RECORDS)
+    return _write(
+        name, tables, Operation.TRANSACT_WRITE_ITEMS, keys=keys, purpose=purpose, role=PatternRole.RECORDS
+    )
 
 
 def _write(
@@ -117,7 +131,7 @@ def _write(
     *,
     keys: str,
     purpose: str,
-    role: Role,
+    role: PatternRole,
     asked_as: str = "",
 ) -> Pattern:
     names = tuple(table.name for table in tables)

@@ -5,7 +5,7 @@ A sender that keeps no position goes by key: its transactions have the row of `i
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES
-from tidings.tables.patterns.forms import Role, batch_write, get, put, query, transact, update
+from tidings.tables.patterns.forms import PatternRole, batch_write, get, put, query, transact, update
 
 APPEND = put(
     "messages.append",
@@ -43,35 +43,35 @@ ERASE = update(
     MESSAGES,
     "chat_id, sequence",
     "Empty an entry when its sender is erased; the entry itself stays.",
-    role=Role.MAINTAINS,
+    role=PatternRole.MAINTAINS,
 )
 
 READ_HEAD = query(
     "messages.read_head",
     MESSAGES,
     "chat_id, descending, limit 1",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Fill a cold follower: the head first, then the sender's membership.",
 )
 FOLLOW = query(
     "messages.follow",
     MESSAGES,
     "chat_id, sequence > n",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Move a stale follower entry by entry after a failed put; find a client's earlier try.",
 )
 FILL_GAP = query(
     "messages.fill_gap",
     MESSAGES,
     "chat_id, sequence between",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Read what is missing before an event or a push, and handle it first.",
 )
 READ_AFTER = query(
     "messages.read_after",
     MESSAGES,
     "chat_id, sequence > n",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Stream to a device what is ahead of its position.",
     asked_as="Get messages after seq",
 )
@@ -79,7 +79,7 @@ READ_RECENT = query(
     "messages.read_recent",
     MESSAGES,
     "chat_id, sequence < n, descending, limit",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "The tail of a chat, and older pages when someone scrolls.",
     asked_as="Get recent N messages",
 )
@@ -87,7 +87,7 @@ READ_ONE = get(
     "messages.read_one",
     MESSAGES,
     "chat_id, sequence",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "One message by its id, which spells chat and sequence; before an edit or a reaction.",
     asked_as="Get specific message",
 )
@@ -95,7 +95,7 @@ SHOW_ONE = get(
     "messages.show_one",
     MESSAGES,
     "chat_id, sequence",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "When one entry was committed, to find for support which entries are of a time: O(log n) of these.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get specific message",
@@ -104,7 +104,7 @@ SHOW_RANGE = query(
     "messages.show_range",
     MESSAGES,
     "chat_id, sequence between, descending, limit; without content",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Who wrote when, for support: one page of entries, or the newest alone.",
     consistency=Consistency.EVENTUAL,
 )
@@ -112,21 +112,21 @@ READ_EPHEMERAL = query(
     "messages.read_ephemeral",
     MESSAGES,
     "chat_id#ephemeral, sequence between",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Content of the ephemeral messages in a range; only when the range has any.",
 )
 READ_REACTION = get(
     "messages.read_reaction",
     MESSAGES,
     "chat_id#reactions#sequence, hash of user and emoji",
-    Role.AUTHORISES,
+    PatternRole.AUTHORISES,
     "Whether a user has reacted to a message; only if its row names fewer users than it counts.",
 )
 LIST_REACTIONS = query(
     "messages.list_reactions",
     MESSAGES,
     "chat_id#reactions#sequence",
-    Role.MAINTAINS,
+    PatternRole.MAINTAINS,
     "The reactions to a message that was redacted, to delete them.",
 )
 CLEAR_REACTIONS = batch_write(
@@ -134,13 +134,13 @@ CLEAR_REACTIONS = batch_write(
     MESSAGES,
     "chat_id#reactions#sequence, hash of user and emoji",
     "Delete the reactions to a message that was redacted.",
-    role=Role.MAINTAINS,
+    role=PatternRole.MAINTAINS,
 )
 REPAIR = query(
     "messages.repair",
     MESSAGES,
     "chat_id, sequence > n",
-    Role.MAINTAINS,
+    PatternRole.MAINTAINS,
     "After an outage longer than the stream's 24 hours: what was committed and never handled.",
 )
 
@@ -149,5 +149,5 @@ REFUSE_KEY = put(
     IDEMPOTENCY_KEYS,
     "chat_id, sender#client_message_id, if absent",
     "Keep a refusal, so that no other try of the message gets in. A failed condition returns the first answer.",
-    role=Role.AUTHORISES,
+    role=PatternRole.AUTHORISES,
 )

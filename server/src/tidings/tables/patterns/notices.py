@@ -2,13 +2,22 @@
 
 from tidings.platform.dynamo.access import Consistency
 from tidings.tables.declaration import INBOX
-from tidings.tables.patterns.forms import Role, batch_get, batch_write, get, put, query, transact, update
+from tidings.tables.patterns.forms import (
+    PatternRole,
+    batch_get,
+    batch_write,
+    get,
+    put,
+    query,
+    transact,
+    update,
+)
 
 READ_SETTINGS = get(
     "inbox.read_settings",
     INBOX,
     "t#T, st#tenant_settings",
-    Role.RECORDS,
+    PatternRole.RECORDS,
     "What an inbox has if its tenant does not say it; read when one is made or set.",
 )
 WRITE_SETTINGS = put("inbox.write_settings", INBOX, "t#T, st#tenant_settings, if version = n", "Set.")
@@ -16,7 +25,7 @@ READ_CONFIG = get(
     "inbox.read_config",
     INBOX,
     "t#T, si#I",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Schema and categories of an inbox; cached.",
     consistency=Consistency.EVENTUAL,
 )
@@ -24,30 +33,32 @@ LIST_CONFIGS = query(
     "inbox.list_configs",
     INBOX,
     "t#T, begins with si#",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "A tenant's inboxes.",
     consistency=Consistency.EVENTUAL,
 )
 WRITE_CONFIG = put("inbox.write_config", INBOX, "t#T, si#I, if version = n", "Change an inbox.")
-READ_SEGMENT = get("inbox.read_segment", INBOX, "t#T, sg#S", Role.DELIVERS, "Who is in a segment; cached.")
+READ_SEGMENT = get(
+    "inbox.read_segment", INBOX, "t#T, sg#S", PatternRole.DELIVERS, "Who is in a segment; cached."
+)
 LIST_SEGMENTS = query(
     "inbox.list_segments",
     INBOX,
     "t#T, begins with sg#",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "A tenant's segments.",
     consistency=Consistency.EVENTUAL,
 )
 WRITE_SEGMENT = put("inbox.write_segment", INBOX, "t#T, sg#S, if version = n", "Change a segment.")
 
 READ_PROFILE = get(
-    "inbox.read_profile", INBOX, "t#TD#hash, u#U", Role.DELIVERS, "In which segments is a user?"
+    "inbox.read_profile", INBOX, "t#TD#hash, u#U", PatternRole.DELIVERS, "In which segments is a user?"
 )
 READ_PROFILES = batch_get(
     "inbox.read_profiles",
     INBOX,
     "(t#TD#hash, u#U) of each",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Which users of a chunk are known; one who was made a moment ago is.",
     consistency=Consistency.STRONG,
 )
@@ -56,7 +67,7 @@ WALK_DIRECTORY = query(
     "inbox.walk_directory",
     INBOX,
     "t#TD#0 … t#TD#255",
-    Role.MAINTAINS,
+    PatternRole.MAINTAINS,
     "All users of a tenant, a page of one of 256 parts at a time: previews of segments, export.",
     consistency=Consistency.EVENTUAL,
 )
@@ -71,14 +82,14 @@ OPEN_BROADCASTS = query(
     "inbox.open_broadcasts",
     INBOX,
     "t#TB#I, begins with b#, descending",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "The last 90 days of the log, where Redis has no snapshot of it.",
 )
 FOLLOW_BROADCASTS = query(
     "inbox.follow_broadcasts",
     INBOX,
     "t#TB#I, b# > n",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "A process's copy of the log moves on: at most once a second, whatever its number of readers; before an append.",
 )
 
@@ -92,7 +103,7 @@ READ_CONTENT = batch_get(
     "inbox.read_content",
     INBOX,
     "(t#TM#id, v#0000) of each",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "What the notices of a page say now; a redaction or an amendment shows at once.",
     consistency=Consistency.EVENTUAL,
 )
@@ -100,7 +111,7 @@ FIND_CONTENT = get(
     "inbox.find_content",
     INBOX,
     "t#TM#id, v#0000",
-    Role.RECORDS,
+    PatternRole.RECORDS,
     "A notice, before it is amended or redacted.",
 )
 AMEND_CONTENT = transact(
@@ -126,7 +137,7 @@ LIST_READERS = query(
     "inbox.list_readers",
     INBOX,
     "t#TM#id, begins with r#, limit",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Who has read a broadcast.",
     consistency=Consistency.EVENTUAL,
 )
@@ -141,21 +152,21 @@ READ_ROWS = query(
     "inbox.read_rows",
     INBOX,
     "t#TU#U#I, begins with m#, descending, limit",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "A page of a user's direct notices.",
 )
 READ_COUNTS = query(
     "inbox.read_counts",
     INBOX,
     "t#TU#U#I, between c# and e#",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Counts, broadcast state and what is to be settled, in one Query.",
 )
 READ_ROW = batch_get(
     "inbox.read_row",
     INBOX,
     "(t#TU#U#I, m#id) of each",
-    Role.DELIVERS,
+    PatternRole.DELIVERS,
     "Some direct notices, before a change; after the counts, whose version locks them.",
     consistency=Consistency.STRONG,
 )
@@ -163,7 +174,7 @@ PROVE_RECALL = batch_get(
     "inbox.prove_recall",
     INBOX,
     "(t#TU#U#I, m#id) of each user of a chunk",
-    Role.SHOWS,
+    PatternRole.SHOWS,
     "Who had a notice, who had read it, when it vanished.",
     consistency=Consistency.STRONG,
 )
@@ -189,7 +200,7 @@ RECOUNT = query(
     "inbox.recount",
     INBOX,
     "t#TU#U#I, between m# and m#id",
-    Role.RECORDS,
+    PatternRole.RECORDS,
     "Rows that are kept no longer, to take them out of the counts.",
 )
 JOIN = put(
@@ -218,5 +229,5 @@ DELETE_ROWS = batch_write(
     INBOX,
     "(t#TU#U#I, m#id) of each",
     "Retention: forget rows that are not counted any more.",
-    role=Role.MAINTAINS,
+    role=PatternRole.MAINTAINS,
 )

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidings.kernel.clock import time_ms, time_text
+from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.authentic import MAC, AuthenticRows
-from tidings.platform.dynamo.client import Client
+from tidings.platform.dynamo.authentic import MAC, AuthenticatedRows
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
 from tidings.platform.dynamo.queries import Query
 from tidings.platform.dynamo.transactions import Put
@@ -17,7 +17,7 @@ from tidings.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTE
 from tidings.tables.keys import KeyPartError
 from tidings.tables.patterns import accounts as patterns
 from tidings.tenants.model import Tenant, TenantSettings
-from tidings.tenants.store.keys import unavailable
+from tidings.tenants.store.keys import keys_unavailable
 
 _LISTED = "tenant#"
 _encode = msgspec.json.Encoder().encode
@@ -25,12 +25,12 @@ _decode = msgspec.json.Decoder(TenantSettings).decode
 
 
 class DynamoTenantStore:
-    def __init__(self, client: Client, rows: AuthenticRows) -> None:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
         self._client = client
         self._rows = rows
 
     async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
-        now = time_text(at_ms)
+        now = format_ms(at_ms)
         row = await self._rows.sign(
             tenant,
             _key(tenant)
@@ -50,9 +50,9 @@ class DynamoTenantStore:
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
-            raise unwritten(cancelled) from cancelled
+            raise tenant_write_error(cancelled) from cancelled
         except DynamoError as error:
-            raise unwritten(error) from error
+            raise tenant_write_error(error) from error
         return True
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
@@ -61,9 +61,9 @@ class DynamoTenantStore:
         except KeyPartError:
             return None
         except DynamoError as error:
-            raise unavailable(error) from error
+            raise keys_unavailable(error) from error
         item = await self._rows.verified(tenant, item)
-        return None if item is None else _tenant_of(item)
+        return None if item is None else _tenant_from_item(item)
 
     async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
         query = Query(
@@ -76,7 +76,7 @@ class DynamoTenantStore:
         try:
             page = await self._client.query(patterns.LIST_TENANTS, query)
         except DynamoError as error:
-            raise unavailable(error) from error
+            raise keys_unavailable(error) from error
         return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
@@ -87,9 +87,9 @@ class DynamoTenantStore:
             "name": settings.name,
             "settings": _encode(settings),
             "version": version + 1,
-            "updated_at": time_text(at_ms),
+            "updated_at": format_ms(at_ms),
         }
-        row = _key(tenant) | changed | {"created_at": time_text(found.created_at_ms)}
+        row = _key(tenant) | changed | {"created_at": format_ms(found.created_at_ms)}
         mac = (await self._rows.sign(tenant, row))[MAC]
         try:
             await self._client.update(
@@ -104,14 +104,14 @@ class DynamoTenantStore:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            raise unwritten(error) from error
+            raise tenant_write_error(error) from error
         return True
 
 
-def unwritten(error: DynamoError) -> TidingsError:
+def tenant_write_error(error: DynamoError) -> TidingsError:
     if error.maybe_applied:
         return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants did not answer in time: {error}")
-    return unavailable(error)
+    return keys_unavailable(error)
 
 
 def _key(tenant: TenantId) -> dict[str, object]:
@@ -122,11 +122,11 @@ def _listed_key(tenant: TenantId) -> dict[str, object]:
     return {"tenant": SYSTEM.render(), "item": LISTED_TENANT_KEY.render(tenant=tenant)}
 
 
-def _tenant_of(item: Item) -> Tenant:
+def _tenant_from_item(item: Item) -> Tenant:
     return Tenant(
         id=TenantId(item["tenant"]),
         settings=_decode(item["settings"]),
         version=int(item["version"]),
-        created_at_ms=time_ms(item["created_at"]),
-        updated_at_ms=time_ms(item["updated_at"]),
+        created_at_ms=parse_ms(item["created_at"]),
+        updated_at_ms=parse_ms(item["updated_at"]),
     )

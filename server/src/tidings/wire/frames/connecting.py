@@ -13,7 +13,7 @@ from tidings.wire.fields import (
     ProtocolLevel,
     UserName,
 )
-from tidings.wire.frames.shape import Asked, Body
+from tidings.wire.frames.shape import RequestBody, ResponseBody
 
 
 class Connect(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -37,7 +37,7 @@ class Connect(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         )
 
 
-class Limits(Body, frozen=True, kw_only=True):
+class Limits(ResponseBody, frozen=True, kw_only=True):
     """What this connection is held to."""
 
     frame_bytes: int
@@ -46,7 +46,7 @@ class Limits(Body, frozen=True, kw_only=True):
     burst: int
 
 
-class Welcome(Body, frozen=True, kw_only=True):
+class Welcome(ResponseBody, frozen=True, kw_only=True):
     """The answer to `connect`. `protocol` is the lower of the two levels.
 
     `epoch` other than the device's: the installation was restored, positions and outbox begin anew.
@@ -62,7 +62,7 @@ class Welcome(Body, frozen=True, kw_only=True):
     expires_at: Milliseconds | None = None
 
 
-class Resume(Asked, frozen=True, kw_only=True):
+class Resume(RequestBody, frozen=True, kw_only=True):
     """Positions, again or as a further part. `has_more`: another part follows."""
 
     positions: Positions = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Resume(Asked, frozen=True, kw_only=True):
         return epoch == 0 or not any(self.positions.values())
 
 
-class Resumed(Body, frozen=True, kw_only=True):
+class Resumed(ResponseBody, frozen=True, kw_only=True):
     """Everything ahead of the positions has been pushed; from here on it comes as it happens.
 
     `is_reset`: the positions were of another epoch and did not count. `has_more`: the next part is waited for.
@@ -87,11 +87,11 @@ class Resumed(Body, frozen=True, kw_only=True):
     has_more: bool = False
 
 
-class ResumeAgain(Body, frozen=True, kw_only=True):
+class ResumeRequired(ResponseBody, frozen=True, kw_only=True):
     """Pushes may have been missed: send `resume` with the positions as they are now."""
 
 
-class Reconnect(Body, frozen=True, kw_only=True):
+class Reconnect(ResponseBody, frozen=True, kw_only=True):
     """Connect anew after `retry_after_ms` and a random part of `spread_ms`. This connection goes on until then."""
 
     retry_after_ms: Milliseconds

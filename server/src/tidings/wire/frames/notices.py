@@ -7,33 +7,33 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
 
-from tidings.wire.bounds import MAX_MARKED_NOTICES, MAX_NOTICE_PAGE
+from tidings.wire.bounds import MAX_MARKED_NOTIFICATIONS, MAX_NOTIFICATION_PAGE
 from tidings.wire.fields import Data, Milliseconds, Position
-from tidings.wire.frames.shape import Asked, Body
+from tidings.wire.frames.shape import RequestBody, ResponseBody
 
-_NOTICE: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
+_NOTIFICATION_ID: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
 _PAGE_END: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)"
-InboxName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
-NoticeName = Annotated[str, Meta(pattern=_NOTICE)]
-PageEnd = Annotated[str, Meta(pattern=_PAGE_END)]
-CategoryName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
-NoticeMark = Literal["read", "unread", "archived", "restored", "seen"]
+InboxId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$(?!\n)")]
+NotificationId = Annotated[str, Meta(pattern=_NOTIFICATION_ID)]
+PageCursorText = Annotated[str, Meta(pattern=_PAGE_END)]
+CategoryId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
+NotificationMark = Literal["read", "unread", "archived", "restored", "seen"]
 
 
-class Counts(Asked, frozen=True, kw_only=True):
+class GetCounts(RequestBody, frozen=True, kw_only=True):
     """What is unread in an inbox. `at_least`: with the broadcasts up to there, of which the device was told."""
 
-    inbox: InboxName
+    inbox: InboxId
     at_least: Position = 0
 
 
-class Notices(Asked, frozen=True, kw_only=True):
+class ListNotifications(RequestBody, frozen=True, kw_only=True):
     """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
 
-    inbox: InboxName
-    limit: Annotated[int, Meta(ge=1, le=MAX_NOTICE_PAGE)] = 20
-    below: PageEnd | None = None
-    category: CategoryName | None = None
+    inbox: InboxId
+    limit: Annotated[int, Meta(ge=1, le=MAX_NOTIFICATION_PAGE)] = 20
+    below: PageCursorText | None = None
+    category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
     at_least: Position = 0
@@ -43,20 +43,20 @@ class Notices(Asked, frozen=True, kw_only=True):
         return self.category is not None or self.is_unread or self.is_archived
 
 
-class MarkNotices(Asked, frozen=True, kw_only=True):
+class MarkNotifications(RequestBody, frozen=True, kw_only=True):
     """The user has read these, or wants them unread again, archived, out of the archive. `read` without `ids`: all up
     to `before` (none: now), of all or of one category. `seen`: he has looked at the inbox.
     """
 
-    inbox: InboxName
-    to: NoticeMark
-    ids: Annotated[tuple[NoticeName, ...], Meta(max_length=MAX_MARKED_NOTICES)] = ()
+    inbox: InboxId
+    to: NotificationMark
+    ids: Annotated[tuple[NotificationId, ...], Meta(max_length=MAX_MARKED_NOTIFICATIONS)] = ()
     before: Milliseconds | None = None
-    category: CategoryName | None = None
+    category: CategoryId | None = None
     at_least: Position = 0
 
 
-class InboxCounts(Body, frozen=True, kw_only=True):
+class InboxCounts(ResponseBody, frozen=True, kw_only=True):
     """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
 
     `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
@@ -73,7 +73,7 @@ class InboxCounts(Body, frozen=True, kw_only=True):
     broadcasts_up_to: int = 0
 
 
-class Notice(Body, frozen=True, kw_only=True):
+class Notification(ResponseBody, frozen=True, kw_only=True):
     """One notice as the user has it. `version` above 1: it was amended."""
 
     id: str
@@ -91,28 +91,28 @@ class Notice(Body, frozen=True, kw_only=True):
     version: int = 1
 
 
-class NoticePage(Body, frozen=True, kw_only=True):
+class NotificationPage(ResponseBody, frozen=True, kw_only=True):
     """May be short, or empty, though there is a `below`: a filter found little so far."""
 
-    notices: tuple[Notice, ...]
+    notices: tuple[Notification, ...]
     counts: InboxCounts
     below: str | None = None
 
 
-class InboxNews(Body, frozen=True, kw_only=True):
+class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
     """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
 
     `has_more`: more happened than is told; list again. What was missed while away is not told later.
     """
 
     counts: InboxCounts
-    added: tuple[Notice, ...] = ()
-    amended: tuple[Notice, ...] = ()
+    added: tuple[Notification, ...] = ()
+    amended: tuple[Notification, ...] = ()
     gone: tuple[str, ...] = ()
     has_more: bool = False
 
 
-class BroadcastNews(Body, frozen=True, kw_only=True):
+class BroadcastUpdate(ResponseBody, frozen=True, kw_only=True):
     """Broadcasts came, were amended, or are gone (redacted). Without counts: ask, `at_least` these, when you need them.
 
     Told within some seconds, to each user at a moment of his own. What he did with one is not told here: `is_read`,
@@ -121,7 +121,7 @@ class BroadcastNews(Body, frozen=True, kw_only=True):
 
     inbox: str
     up_to: int
-    added: tuple[Notice, ...] = ()
-    amended: tuple[Notice, ...] = ()
+    added: tuple[Notification, ...] = ()
+    amended: tuple[Notification, ...] = ()
     gone: tuple[str, ...] = ()
     has_more: bool = False

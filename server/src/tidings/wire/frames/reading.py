@@ -8,18 +8,18 @@ from tidings.wire.bounds import MAX_PAGE
 from tidings.wire.fields import (
     ChatName,
     Data,
-    EntryKind,
-    EntryState,
+    EntryKindName,
+    EntryStateName,
     Milliseconds,
     Position,
     RowState,
     Sequence,
     UserName,
 )
-from tidings.wire.frames.shape import Asked, Body
+from tidings.wire.frames.shape import RequestBody, ResponseBody
 
 
-class History(Asked, frozen=True, kw_only=True):
+class GetHistory(RequestBody, frozen=True, kw_only=True):
     """What the user may see of a chat. One of `before`, `after`, `around`; none: the newest."""
 
     chat: ChatName
@@ -29,7 +29,7 @@ class History(Asked, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_PAGE)] = 50
 
 
-class Reaction(Body, frozen=True, kw_only=True):
+class Reaction(ResponseBody, frozen=True, kw_only=True):
     """`users` are the first few of them."""
 
     emoji: str
@@ -37,10 +37,10 @@ class Reaction(Body, frozen=True, kw_only=True):
     users: tuple[str, ...] = ()
 
 
-class Changed(Body, frozen=True, kw_only=True):
+class MessageState(ResponseBody, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
-    state: EntryState = "there"
+    state: EntryStateName = "there"
     text: str = ""
     data: Data | None = None
     reply_to: Sequence | None = None
@@ -52,7 +52,7 @@ class Changed(Body, frozen=True, kw_only=True):
     reactions: tuple[Reaction, ...] = ()
 
 
-class Entry(Body, frozen=True, kw_only=True):
+class Entry(ResponseBody, frozen=True, kw_only=True):
     """One item of a log, written by whom and at what time. A message unless `kind` says otherwise.
 
     `client_message_id` comes to the devices of the user who chose it, so that they know their own again.
@@ -62,8 +62,8 @@ class Entry(Body, frozen=True, kw_only=True):
     sequence: Sequence
     by: str
     at: Milliseconds
-    kind: EntryKind = "message"
-    state: EntryState = "there"
+    kind: EntryKindName = "message"
+    state: EntryStateName = "there"
     text: str = ""
     data: Data | None = None
     reply_to: Sequence | None = None
@@ -80,7 +80,7 @@ class Entry(Body, frozen=True, kw_only=True):
     role: str | None = None
     users: tuple[str, ...] = ()
     member_count: int | None = None
-    changed: Changed | None = None
+    changed: MessageState | None = None
 
 
 class EntryPush(Entry, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class EntryPush(Entry, frozen=True, kw_only=True):
     chat: ChatName
 
 
-class Entries(Body, frozen=True, kw_only=True):
+class Entries(ResponseBody, frozen=True, kw_only=True):
     """What was missed, oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
 
     chat: ChatName
@@ -98,7 +98,7 @@ class Entries(Body, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
-class HistoryPage(Body, frozen=True, kw_only=True):
+class HistoryPage(ResponseBody, frozen=True, kw_only=True):
     """Newest first. Complete for this user in `(after, up_to]`."""
 
     after: Position
@@ -108,7 +108,7 @@ class HistoryPage(Body, frozen=True, kw_only=True):
     has_newer: bool = False
 
 
-class ChatRow(Body, frozen=True, kw_only=True):
+class ChatRow(ResponseBody, frozen=True, kw_only=True):
     """A row of the chat list: a chat that the device did not know, or whose row has changed.
 
     `members`: a few of the others; of a direct chat the other one. `last`: the sequence of the newest message, which
@@ -132,7 +132,7 @@ class ChatRow(Body, frozen=True, kw_only=True):
     is_archived: bool = False
 
 
-class ChatRows(Body, frozen=True, kw_only=True):
+class ChatRows(ResponseBody, frozen=True, kw_only=True):
     """Several rows at once, newest activity first: what a device gets that knows none of its chats."""
 
     rows: tuple[ChatRow, ...]

@@ -5,49 +5,49 @@ from typing import Annotated
 from msgspec import Meta
 
 from tidings.wire.bounds import MAX_SUBSCRIPTIONS
-from tidings.wire.fields import ChatName, Milliseconds, PresenceStatus, UserName
-from tidings.wire.frames.shape import Asked, Body
+from tidings.wire.fields import ChatName, Milliseconds, PresenceStatusName, UserName
+from tidings.wire.frames.shape import RequestBody, ResponseBody
 
 _Chats = Annotated[tuple[ChatName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
 _Users = Annotated[tuple[UserName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
 
 
-class Typing(Asked, frozen=True, kw_only=True):
+class Typing(RequestBody, frozen=True, kw_only=True):
     """The user types. Repeated every few seconds while it goes on; more often is not passed on."""
 
     chat: ChatName
     is_typing: bool = True
 
 
-class Presence(Asked, frozen=True, kw_only=True):
+class Presence(RequestBody, frozen=True, kw_only=True):
     """How the user is there, on this device."""
 
-    status: PresenceStatus
+    status: PresenceStatusName
 
 
-class Subscribe(Asked, frozen=True, kw_only=True):
+class Subscribe(RequestBody, frozen=True, kw_only=True):
     """Typing and receipts of these chats, presence of these users. Entries come without asking."""
 
     chats: _Chats = ()
     users: _Users = ()
 
 
-class Unsubscribe(Asked, frozen=True, kw_only=True):
+class Unsubscribe(RequestBody, frozen=True, kw_only=True):
     """No more of these."""
 
     chats: _Chats = ()
     users: _Users = ()
 
 
-class Ping(Asked, frozen=True, kw_only=True):
+class Ping(RequestBody, frozen=True, kw_only=True):
     """With an `id`: is the server there, and how far away?"""
 
 
-class Pong(Asked, frozen=True, kw_only=True):
+class Pong(RequestBody, frozen=True, kw_only=True):
     """The device's answer to the server's `ping`."""
 
 
-class TypingPush(Body, frozen=True, kw_only=True):
+class TypingPush(ResponseBody, frozen=True, kw_only=True):
     """Somebody types, or stopped. It ends by itself after some seconds without another one."""
 
     chat: ChatName
@@ -55,13 +55,13 @@ class TypingPush(Body, frozen=True, kw_only=True):
     is_typing: bool = True
 
 
-class PresencePush(Body, frozen=True, kw_only=True):
+class PresencePush(ResponseBody, frozen=True, kw_only=True):
     """A user came, went or is away. `at`: when he was last seen, if he is offline."""
 
     user: UserName
-    status: PresenceStatus
+    status: PresenceStatusName
     at: Milliseconds | None = None
 
 
-class PingPush(Body, frozen=True, kw_only=True):
+class PingPush(ResponseBody, frozen=True, kw_only=True):
     """The server's heartbeat. Answer with `pong`, or with anything else."""

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from tidings.wire.errors import ErrorBody
 from tidings.wire.frames import connecting, notices, reading, signs, watermarks, writing
-from tidings.wire.frames.shape import Done
+from tidings.wire.frames.shape import Ok
 
 
 class RequestKind(NamedTuple):
@@ -26,22 +26,22 @@ class PushKind(NamedTuple):
 REQUESTS: Final = (
     RequestKind("connect", connecting.Connect, connecting.Welcome, needs_id=True),
     RequestKind("resume", connecting.Resume, connecting.Resumed, needs_id=True),
-    RequestKind("send", writing.Send, writing.Appended, needs_id=True),
-    RequestKind("edit", writing.Edit, writing.Appended, needs_id=True),
-    RequestKind("redact", writing.Redact, writing.Appended, needs_id=True),
-    RequestKind("react", writing.React, writing.Appended, needs_id=True),
-    RequestKind("history", reading.History, reading.HistoryPage, needs_id=True),
-    RequestKind("ack", watermarks.Ack, Done, needs_id=False),
-    RequestKind("read", watermarks.Read, Done, needs_id=False),
-    RequestKind("counts", notices.Counts, notices.InboxCounts, needs_id=True),
-    RequestKind("notices", notices.Notices, notices.NoticePage, needs_id=True),
-    RequestKind("mark", notices.MarkNotices, notices.InboxCounts, needs_id=True),
-    RequestKind("typing", signs.Typing, Done, needs_id=False),
-    RequestKind("presence", signs.Presence, Done, needs_id=False),
-    RequestKind("subscribe", signs.Subscribe, Done, needs_id=False),
-    RequestKind("unsubscribe", signs.Unsubscribe, Done, needs_id=False),
-    RequestKind("ping", signs.Ping, Done, needs_id=False),
-    RequestKind("pong", signs.Pong, Done, needs_id=False),
+    RequestKind("send", writing.Send, writing.CommitResult, needs_id=True),
+    RequestKind("edit", writing.Edit, writing.CommitResult, needs_id=True),
+    RequestKind("redact", writing.Redact, writing.CommitResult, needs_id=True),
+    RequestKind("react", writing.React, writing.CommitResult, needs_id=True),
+    RequestKind("history", reading.GetHistory, reading.HistoryPage, needs_id=True),
+    RequestKind("ack", watermarks.Ack, Ok, needs_id=False),
+    RequestKind("read", watermarks.Read, Ok, needs_id=False),
+    RequestKind("counts", notices.GetCounts, notices.InboxCounts, needs_id=True),
+    RequestKind("notices", notices.ListNotifications, notices.NotificationPage, needs_id=True),
+    RequestKind("mark", notices.MarkNotifications, notices.InboxCounts, needs_id=True),
+    RequestKind("typing", signs.Typing, Ok, needs_id=False),
+    RequestKind("presence", signs.Presence, Ok, needs_id=False),
+    RequestKind("subscribe", signs.Subscribe, Ok, needs_id=False),
+    RequestKind("unsubscribe", signs.Unsubscribe, Ok, needs_id=False),
+    RequestKind("ping", signs.Ping, Ok, needs_id=False),
+    RequestKind("pong", signs.Pong, Ok, needs_id=False),
 )
 
 PUSHES: Final = (
@@ -50,9 +50,9 @@ PUSHES: Final = (
     PushKind("chat", reading.ChatRow),
     PushKind("chats", reading.ChatRows),
     PushKind("resumed", connecting.Resumed),
-    PushKind("resume", connecting.ResumeAgain),
-    PushKind("inbox", notices.InboxNews),
-    PushKind("broadcast", notices.BroadcastNews),
+    PushKind("resume", connecting.ResumeRequired),
+    PushKind("inbox", notices.InboxUpdate),
+    PushKind("broadcast", notices.BroadcastUpdate),
     PushKind("receipts", watermarks.Receipts),
     PushKind("typing", signs.TypingPush),
     PushKind("presence", signs.PresencePush),

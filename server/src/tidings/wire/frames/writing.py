@@ -12,10 +12,10 @@ from tidings.wire.fields import (
     Text,
     TtlSeconds,
 )
-from tidings.wire.frames.shape import Asked, Body
+from tidings.wire.frames.shape import RequestBody, ResponseBody
 
 
-class Keyed(Asked, frozen=True, kw_only=True):
+class IdempotentRequest(RequestBody, frozen=True, kw_only=True):
     """`client_message_id` is the same for every try, and so is `after`: what the device held when it first tried.
 
     Without `after` the key alone makes a repeat a repeat, at a higher price; all tries use the same form.
@@ -26,7 +26,7 @@ class Keyed(Asked, frozen=True, kw_only=True):
     after: Position | None = None
 
 
-class Send(Keyed, frozen=True, kw_only=True):
+class Send(IdempotentRequest, frozen=True, kw_only=True):
     """A message: a text or data, or both; 4 KB in all."""
 
     text: Text = ""
@@ -37,7 +37,7 @@ class Send(Keyed, frozen=True, kw_only=True):
     ttl_seconds: TtlSeconds | None = None
 
 
-class Edit(Keyed, frozen=True, kw_only=True):
+class Edit(IdempotentRequest, frozen=True, kw_only=True):
     """The message at `sequence` gets this content instead."""
 
     sequence: Sequence
@@ -47,13 +47,13 @@ class Edit(Keyed, frozen=True, kw_only=True):
     mentions: Mentions = ()
 
 
-class Redact(Keyed, frozen=True, kw_only=True):
+class Redact(IdempotentRequest, frozen=True, kw_only=True):
     """The message at `sequence` is emptied, for good."""
 
     sequence: Sequence
 
 
-class React(Keyed, frozen=True, kw_only=True):
+class React(IdempotentRequest, frozen=True, kw_only=True):
     """A reaction to the message at `sequence`; `is_removed` takes an earlier one back."""
 
     sequence: Sequence
@@ -61,7 +61,7 @@ class React(Keyed, frozen=True, kw_only=True):
     is_removed: bool = False
 
 
-class Appended(Body, frozen=True, kw_only=True):
+class CommitResult(ResponseBody, frozen=True, kw_only=True):
     """Committed, at this sequence. The same for every try."""
 
     sequence: Sequence

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from tidings.platform.dynamo.values import Value
+from tidings.platform.dynamo.values import ItemValue
 
 # Lone surrogates are not Unicode text; DynamoDB refuses them.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -21,7 +21,7 @@ sets = (
     | st.frozensets(numbers, min_size=1, max_size=5)
     | st.frozensets(blobs, min_size=1, max_size=5)
 )
-values: st.SearchStrategy[Value] = st.recursive(
+values: st.SearchStrategy[ItemValue] = st.recursive(
     scalars | sets,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
     max_leaves=12,

@@ -7,14 +7,14 @@ import pytest
 from botocore.session import get_session
 
 from tidings.platform.dynamo import answers, errors
-from tidings.platform.dynamo.answers import check_whole, refusal
+from tidings.platform.dynamo.answers import check_integrity, error_from_response
 
 BAD_REQUEST, SERVER_FAULT, UNAVAILABLE = 400, 500, 503
 
 
 def refused(code: str, status: int = BAD_REQUEST, **fields: object) -> errors.DynamoError:
     body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", **fields}).encode()
-    return refusal(status, {b"x-amzn-RequestId": b"REQ1"}, body)
+    return error_from_response(status, {b"x-amzn-RequestId": b"REQ1"}, body)
 
 
 def test_a_failed_condition_carries_the_item_that_is_there() -> None:
@@ -70,14 +70,14 @@ def test_a_cancelled_transaction_without_reasons_is_not_repeated() -> None:
         ("LimitExceededException", errors.ThrottledError, True),
         ("ItemCollectionSizeLimitExceededException", errors.TooLargeError, False),
         ("IdempotentParameterMismatchException", errors.TokenReusedError, False),
-        ("ResourceNotFoundException", errors.MissingError, False),
-        ("AccessDeniedException", errors.AccessError, False),
-        ("UnrecognizedClientException", errors.AccessError, False),
+        ("ResourceNotFoundException", errors.NotFoundError, False),
+        ("AccessDeniedException", errors.AccessDeniedError, False),
+        ("UnrecognizedClientException", errors.AccessDeniedError, False),
         ("ExpiredTokenException", errors.CredentialsExpiredError, True),
         ("ExpiredIteratorException", errors.IteratorExpiredError, False),
         ("TrimmedDataAccessException", errors.RecordsTrimmedError, False),
-        ("ValidationException", errors.InvalidError, False),
-        ("SomethingOfNextYear", errors.InvalidError, False),
+        ("ValidationException", errors.ValidationError, False),
+        ("SomethingOfNextYear", errors.ValidationError, False),
     ],
 )
 def test_each_code_has_its_type(code: str, kind: type[errors.DynamoError], *, is_transient: bool) -> None:
@@ -115,7 +115,7 @@ def test_an_item_over_the_limit_is_told_from_other_mistakes(message: str) -> Non
 @pytest.mark.parametrize("code", ["InternalServerError", "ServiceUnavailable", "InternalFailure"])
 def test_after_a_server_fault_the_call_may_have_been_applied(status: int, code: str) -> None:
     error = refused(code, status)
-    assert isinstance(error, errors.UnansweredError)
+    assert isinstance(error, errors.OutcomeUnknownError)
     assert error.maybe_applied
     assert error.code == code
 
@@ -139,8 +139,8 @@ def test_throttling_is_throttling_whatever_the_status() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_read_is_none(status: int, body: bytes) -> None:
-    error = refusal(status, {}, body)
-    assert isinstance(error, errors.UnansweredError)
+    error = error_from_response(status, {}, body)
+    assert isinstance(error, errors.OutcomeUnknownError)
     assert str(status) in error.message
 
 
@@ -148,22 +148,22 @@ def test_an_answer_that_cannot_be_read_is_none(status: int, body: bytes) -> None
 def test_an_altered_answer_is_noticed(spelling: bytes) -> None:
     body = b'{"Item":{"a":{"N":"1"}}}'
     headers = {spelling: str(zlib.crc32(body)).encode()}
-    check_whole(headers, body)
-    with pytest.raises(errors.UnansweredError):
-        check_whole(headers, body.replace(b"1", b"7"))
+    check_integrity(headers, body)
+    with pytest.raises(errors.OutcomeUnknownError):
+        check_integrity(headers, body.replace(b"1", b"7"))
 
 
 @pytest.mark.parametrize("checksum", [b"none", b"-1"])
 def test_a_checksum_that_is_no_number_matches_nothing(checksum: bytes) -> None:
-    with pytest.raises(errors.UnansweredError):
-        check_whole({b"x-amz-crc32": checksum}, b"{}")
+    with pytest.raises(errors.OutcomeUnknownError):
+        check_integrity({b"x-amz-crc32": checksum}, b"{}")
 
 
 def test_an_answer_without_a_checksum_is_taken() -> None:
-    check_whole({b"content-length": b"2"}, b"{}")
+    check_integrity({b"content-length": b"2"}, b"{}")
 
 
 def test_an_error_tells_code_doubt_and_request() -> None:
-    error = errors.UnansweredError("no answer in time", code="X", request_id="R")
+    error = errors.OutcomeUnknownError("no answer in time", code="X", request_id="R")
     assert str(error) == "X: no answer in time (may have been applied) [request R]"
-    assert str(errors.UnsentError("refused")) == "refused"
+    assert str(errors.NotSentError("refused")) == "refused"

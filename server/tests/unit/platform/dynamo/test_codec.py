@@ -12,15 +12,15 @@ from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from hypothesis import given
 from unit.platform.dynamo.generated import broken_numbers, items
 
-from tidings.platform.dynamo.codec import UnstorableError, decode, encode, number_text
-from tidings.platform.dynamo.tagged import TaggedItem
-from tidings.platform.dynamo.values import Item, Value
+from tidings.platform.dynamo.codec import UnsupportedValueError, decode_item, encode_item, format_number
+from tidings.platform.dynamo.tagged import EncodedItem
+from tidings.platform.dynamo.values import Item, ItemValue
 
-read = msgspec.json.Decoder(TaggedItem).decode
+read = msgspec.json.Decoder(EncodedItem).decode
 
 
 def round_trip(item: Item) -> Item:
-    return decode(read(encode(item)))
+    return decode_item(read(encode_item(item)))
 
 
 def comparable(tagged: Any) -> Any:
@@ -59,7 +59,7 @@ def test_what_goes_in_comes_out(item: Item) -> None:
 
 @given(items)
 def test_an_item_is_tagged_as_boto3_tags_it(item: Item) -> None:
-    ours = json.loads(encode(item))
+    ours = json.loads(encode_item(item))
     theirs = {name: TypeSerializer().serialize(value) for name, value in item.items()}
     assert {n: comparable(v) for n, v in ours.items()} == {n: comparable(v) for n, v in theirs.items()}
 
@@ -69,7 +69,7 @@ def test_boto3_reads_what_we_read(item: Item) -> None:
     sent = {name: TypeSerializer().serialize(value) for name, value in item.items()}
     body = msgspec.json.encode(sent, enc_hook=lambda binary: binary.value)
     theirs = {name: TypeDeserializer().deserialize(value) for name, value in sent.items()}
-    assert decode(read(body)) == as_bytes(theirs)
+    assert decode_item(read(body)) == as_bytes(theirs)
 
 
 def test_equal_sets_are_equal_bytes_in_whatever_order_they_were_filled() -> None:
@@ -79,7 +79,7 @@ def test_equal_sets_are_equal_bytes_in_whatever_order_they_were_filled() -> None
         there.add(one)
         back.add(other)
     assert list(there) != list(back), "these two should show the order they were filled in"
-    assert encode({"s": there}) == encode({"s": back})
+    assert encode_item({"s": there}) == encode_item({"s": back})
 
 
 @given(broken_numbers)
@@ -119,14 +119,14 @@ def test_a_number_is_exact_and_whole_ones_are_int(number: Decimal) -> None:
     ),
 )
 def test_what_dynamodb_cannot_hold_exactly_is_refused(value: Any) -> None:
-    with pytest.raises(UnstorableError):
-        encode({"x": value})
+    with pytest.raises(UnsupportedValueError):
+        encode_item({"x": value})
 
 
 @pytest.mark.parametrize("name", ["\ud800"])
 def test_a_name_that_is_not_unicode_is_refused(name: str) -> None:
-    with pytest.raises(UnstorableError):
-        encode({name: 1})
+    with pytest.raises(UnsupportedValueError):
+        encode_item({name: 1})
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_a_name_that_is_not_unicode_is_refused(name: str) -> None:
     ],
     ids=repr,
 )
-def test_what_dynamodb_can_hold_just_so_is_kept(value: Value) -> None:
+def test_what_dynamodb_can_hold_just_so_is_kept(value: ItemValue) -> None:
     assert round_trip({"x": value}) == {"x": value}
 
 
 def test_a_whole_number_in_scientific_spelling_is_an_int() -> None:
-    came = decode(read(b'{"a":{"N":"1E+3"},"b":{"N":"1.50"}}'))
+    came = decode_item(read(b'{"a":{"N":"1E+3"},"b":{"N":"1.50"}}'))
     assert came == {"a": 1000, "b": Decimal("1.5")}
     assert isinstance(came["a"], int)
 
@@ -168,13 +168,13 @@ def test_kinds_of_a_type_go_as_that_type() -> None:
         FIRST = 1
 
     assert round_trip({"c": Colour.RED, "r": Rank.FIRST, "b": True}) == {"c": "red", "r": 1, "b": True}
-    assert json.loads(encode({"b": True, "r": Rank.FIRST})) == {"b": {"BOOL": True}, "r": {"N": "1"}}
+    assert json.loads(encode_item({"b": True, "r": Rank.FIRST})) == {"b": {"BOOL": True}, "r": {"N": "1"}}
 
 
 @pytest.mark.parametrize("tagged", [b'{"a":{}}', b'{"a":{"S":null}}', b'{"a":{"L":[{}]}}'])
 def test_a_value_without_a_type_is_not_read_as_something(tagged: bytes) -> None:
-    with pytest.raises(UnstorableError):
-        decode(read(tagged))
+    with pytest.raises(UnsupportedValueError):
+        decode_item(read(tagged))
 
 
 @pytest.mark.parametrize("tagged", [b'{"a":{"X":"1"}}', b'{"a":{"S":1}}', b'{"a":1}', b'{"a":{"B":"%%"}}'])
@@ -184,4 +184,4 @@ def test_a_type_that_does_not_exist_is_not_read_as_something(tagged: bytes) -> N
 
 
 def test_zero_has_one_spelling() -> None:
-    assert {number_text(zero) for zero in (0, Decimal(0), Decimal("-0"), Decimal("0E+5"))} == {"0"}
+    assert {format_number(zero) for zero in (0, Decimal(0), Decimal("-0"), Decimal("0E+5"))} == {"0"}

@@ -12,14 +12,14 @@ from botocore.credentials import Credentials, RefreshableCredentials
 from tidings.kernel.secrets import Secret
 from tidings.platform.dynamo.credentials import (
     LOCAL_KEYS,
-    FixedKeys,
-    Keys,
+    AwsKeys,
     NoCredentialsError,
-    RenewedKeys,
+    RenewedCredentials,
+    StaticCredentials,
     botocore_keys,
 )
 
-OLD, NEW = Keys("old", Secret("s")), Keys("new", Secret("s"))
+OLD, NEW = AwsKeys("old", Secret("s")), AwsKeys("new", Secret("s"))
 
 
 class Provider:
@@ -32,7 +32,7 @@ class Provider:
         self.asked = 0
         self.error: Exception | None = None
 
-    def fetch(self) -> Keys:
+    def fetch(self) -> AwsKeys:
         self.asked += 1
         assert self.gate.wait(10)
         if self.error:
@@ -50,8 +50,10 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-def renewed(provider: Provider) -> RenewedKeys:
-    return RenewedKeys(provider.fetch, OLD, asyncio.get_running_loop().time(), ask_again_s=60, stale_s=300)
+def renewed(provider: Provider) -> RenewedCredentials:
+    return RenewedCredentials(
+        provider.fetch, OLD, asyncio.get_running_loop().time(), ask_again_s=60, stale_s=300
+    )
 
 
 def test_young_keys_are_renewed_beside_the_call_that_noticed() -> None:
@@ -109,7 +111,7 @@ def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.Log
 
 
 def test_fixed_keys_are_never_asked_for() -> None:
-    assert FixedKeys(LOCAL_KEYS).ask_at == float("inf")
+    assert StaticCredentials(LOCAL_KEYS).ask_at == float("inf")
     assert LOCAL_KEYS.access_key.isalnum()
 
 
@@ -121,7 +123,7 @@ def session_with(credentials: Credentials | None) -> botocore.session.Session:
 
 def test_botocores_keys_are_taken_with_their_token() -> None:
     fetch = botocore_keys(session_with(Credentials("AK", "SK", "TOK")))
-    assert fetch() == Keys("AK", Secret("SK"), Secret("TOK"))
+    assert fetch() == AwsKeys("AK", Secret("SK"), Secret("TOK"))
     assert botocore_keys(session_with(Credentials("AK", "SK")))().token is None
 
 
@@ -132,7 +134,7 @@ def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> Non
 
     soon = datetime.now(UTC) + timedelta(minutes=12)
     expiring = RefreshableCredentials("AK1", "SK1", "T1", soon, refreshed, "test")
-    assert botocore_keys(session_with(expiring))() == Keys("AK2", Secret("SK2"), Secret("T2"))
+    assert botocore_keys(session_with(expiring))() == AwsKeys("AK2", Secret("SK2"), Secret("T2"))
 
 
 def test_no_credentials_anywhere_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

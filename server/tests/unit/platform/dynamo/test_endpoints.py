@@ -5,7 +5,7 @@ import ssl
 import botocore.session
 import pytest
 
-from tidings.platform.dynamo.endpoints import DYNAMODB, STREAMS, aws_endpoint, parse
+from tidings.platform.dynamo.endpoints import DYNAMODB, STREAMS, aws_endpoint, parse_endpoint
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tidings.platform.dynamo.endpoints import DYNAMODB, STREAMS, aws_endpoint, p
     ],
 )
 def test_an_endpoint_is_read_from_its_url(url: str, address: str, port: int, host: str) -> None:
-    endpoint = parse(url)
+    endpoint = parse_endpoint(url)
     assert (endpoint.address, endpoint.port, endpoint.host) == (address, port, host)
     assert (endpoint.tls is not None) == url.startswith("https")
 
@@ -32,11 +32,11 @@ def test_an_endpoint_is_read_from_its_url(url: str, address: str, port: int, hos
 @pytest.mark.parametrize("url", ["dynamodb", "ftp://host", "http://", "http://host/path"])
 def test_what_is_no_endpoint_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="an endpoint is"):
-        parse(url)
+        parse_endpoint(url)
 
 
 def test_tls_verifies_certificate_and_name() -> None:
-    tls = parse("https://host").tls
+    tls = parse_endpoint("https://host").tls
     assert tls is not None
     assert tls.verify_mode is ssl.CERT_REQUIRED
     assert tls.check_hostname

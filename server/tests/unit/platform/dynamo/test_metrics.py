@@ -1,8 +1,8 @@
 """What the ledger counts is what a scrape shows."""
 
 from tidings.platform.dynamo.errors import ThrottledError
-from tidings.platform.dynamo.ledger import Ledger
-from tidings.platform.dynamo.metrics import export
+from tidings.platform.dynamo.ledger import CapacityLedger
+from tidings.platform.dynamo.metrics import export_capacity
 from tidings.platform.telemetry.metrics import MAX_SERIES, Metrics
 
 
@@ -11,8 +11,8 @@ def page(metrics: Metrics) -> list[str]:
 
 
 def test_the_units_of_each_pattern_are_exported_as_they_are_when_asked() -> None:
-    metrics, ledger = Metrics(), Ledger()
-    export(metrics, ledger)
+    metrics, ledger = Metrics(), CapacityLedger()
+    export_capacity(metrics, ledger)
     row = ledger.open("messages.append", "PutItem")
     row.calls += 1
     row.write(1, is_exact=True)
@@ -23,8 +23,8 @@ def test_the_units_of_each_pattern_are_exported_as_they_are_when_asked() -> None
 
 
 def test_errors_are_counted_by_their_type_over_all_patterns() -> None:
-    metrics, ledger = Metrics(), Ledger()
-    export(metrics, ledger)
+    metrics, ledger = Metrics(), CapacityLedger()
+    export_capacity(metrics, ledger)
     for name in ("messages.append", "messages.follow"):
         ledger.open(name, "PutItem").count(ThrottledError())
     assert 'tidings_dynamo_errors_total{error="ThrottledError"} 2.0' in page(metrics)
@@ -32,7 +32,9 @@ def test_errors_are_counted_by_their_type_over_all_patterns() -> None:
 
 def test_a_page_does_not_grow_without_bound() -> None:
     metrics = Metrics()
-    metrics.tallies("things_total", "Things.", "kind", lambda: {f"k{n}": 1 for n in range(MAX_SERIES + 5)})
+    metrics.counter_callbacks(
+        "things_total", "Things.", "kind", lambda: {f"k{n}": 1 for n in range(MAX_SERIES + 5)}
+    )
     lines = [line for line in page(metrics) if line.startswith("tidings_things_total{")]
     assert len(lines) == MAX_SERIES + 1
     assert 'tidings_things_total{kind="left out"} 5.0' in lines

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.ledger import Ledger
-from tidings.platform.dynamo.plans import PatternError, Plans
+from tidings.platform.dynamo.ledger import CapacityLedger
+from tidings.platform.dynamo.plans import PatternChecker, PatternError
 
 READS = (Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS)
 
@@ -22,11 +22,11 @@ def pattern(
 
 
 @pytest.fixture
-def plans() -> Plans:
-    return Plans("acme-", Ledger())
+def plans() -> PatternChecker:
+    return PatternChecker("acme-", CapacityLedger())
 
 
-def test_the_physical_name_has_the_prefix(plans: Plans) -> None:
+def test_the_physical_name_has_the_prefix(plans: PatternChecker) -> None:
     assert plans.of(pattern(), Operation.GET_ITEM).table == "acme-messages"
 
 
@@ -34,12 +34,12 @@ def test_the_physical_name_has_the_prefix(plans: Plans) -> None:
     ("consistency", "is_strong"), [(Consistency.STRONG, True), (Consistency.EVENTUAL, False)]
 )
 def test_consistency_comes_from_the_pattern(
-    plans: Plans, consistency: Consistency, *, is_strong: bool
+    plans: PatternChecker, consistency: Consistency, *, is_strong: bool
 ) -> None:
     assert plans.of(pattern(consistency=consistency), Operation.GET_ITEM).is_strong == is_strong
 
 
-def test_another_operation_than_the_patterns_is_refused(plans: Plans) -> None:
+def test_another_operation_than_the_patterns_is_refused(plans: PatternChecker) -> None:
     with pytest.raises(PatternError, match="is for GetItem, not for PutItem"):
         plans.of(pattern(), Operation.PUT_ITEM)
     plans.of(pattern(), Operation.GET_ITEM)
@@ -47,7 +47,7 @@ def test_another_operation_than_the_patterns_is_refused(plans: Plans) -> None:
         plans.of(pattern(), Operation.QUERY)
 
 
-def test_another_table_than_the_patterns_is_refused(plans: Plans) -> None:
+def test_another_table_than_the_patterns_is_refused(plans: PatternChecker) -> None:
     both = pattern(Operation.TRANSACT_WRITE_ITEMS, Consistency.WRITE, ("messages", "chats"))
     plan = plans.of(both, Operation.TRANSACT_WRITE_ITEMS)
     assert plan.table_of("chats") == "acme-chats"
@@ -67,19 +67,19 @@ def test_another_table_than_the_patterns_is_refused(plans: Plans) -> None:
         (pattern(Operation.QUERY, Consistency.STRONG, index="i"), "no strong reads"),
     ],
 )
-def test_a_pattern_that_cannot_be_is_refused(plans: Plans, wrong: AccessPattern, why: str) -> None:
+def test_a_pattern_that_cannot_be_is_refused(plans: PatternChecker, wrong: AccessPattern, why: str) -> None:
     with pytest.raises(PatternError, match=re.escape(why)):
         plans.of(wrong, wrong.operation)
 
 
-def test_two_patterns_of_one_name_are_refused_because_the_ledger_goes_by_name(plans: Plans) -> None:
+def test_two_patterns_of_one_name_are_refused_because_the_ledger_goes_by_name(plans: PatternChecker) -> None:
     plans.of(pattern(), Operation.GET_ITEM)
     plans.of(pattern(), Operation.GET_ITEM)
     with pytest.raises(PatternError, match="two access patterns named read one"):
         plans.of(pattern(consistency=Consistency.EVENTUAL), Operation.GET_ITEM)
 
 
-def test_every_operation_can_be_planned(plans: Plans) -> None:
+def test_every_operation_can_be_planned(plans: PatternChecker) -> None:
     for operation in Operation:
         consistency = Consistency.STRONG if operation in READS else Consistency.WRITE
         assert plans.of(pattern(operation, consistency, name=operation), operation).row.operation == operation

@@ -16,7 +16,7 @@ def retries(draw: float = 1.0) -> Retries:
     return Retries(LIMITS, draw=lambda: draw)
 
 
-@pytest.mark.parametrize("error", [errors.ThrottledError(), errors.ConflictError(), errors.UnsentError()])
+@pytest.mark.parametrize("error", [errors.ThrottledError(), errors.ConflictError(), errors.NotSentError()])
 @pytest.mark.parametrize("is_repeatable", [True, False])
 def test_what_was_surely_not_applied_goes_again_whatever_it_is(
     error: errors.DynamoError, *, is_repeatable: bool
@@ -25,8 +25,8 @@ def test_what_was_surely_not_applied_goes_again_whatever_it_is(
 
 
 def test_an_unanswered_call_goes_again_only_if_it_is_safe_to_repeat() -> None:
-    assert retries().wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=True) is not None
-    assert retries().wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=False) is None
+    assert retries().wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=True) is not None
+    assert retries().wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=False) is None
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_an_unanswered_call_goes_again_only_if_it_is_safe_to_repeat() -> None:
     [
         errors.ConditionFailedError(),
         errors.TooLargeError(),
-        errors.InvalidError(),
-        errors.MissingError(),
-        errors.AccessError(),
+        errors.ValidationError(),
+        errors.NotFoundError(),
+        errors.AccessDeniedError(),
         errors.TokenReusedError(),
-        errors.UnsentError(transient=False),
+        errors.NotSentError(transient=False),
     ],
 )
 def test_what_cannot_get_better_is_not_tried_again(error: errors.DynamoError) -> None:
@@ -71,19 +71,21 @@ def test_when_the_budget_is_spent_calls_are_not_tried_again_until_some_succeed()
 
 def test_an_unanswered_try_costs_more_of_the_budget() -> None:
     spent = retries()
-    granted = [spent.wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=True) for _ in range(4)]
+    granted = [spent.wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=True) for _ in range(4)]
     assert [wait is not None for wait in granted] == [True] * 3 + [False]
 
 
-CONFLICTED = errors.TransactionCancelledError(reasons=(errors.Reason(), errors.Reason("TransactionConflict")))
+CONFLICTED = errors.TransactionCancelledError(
+    reasons=(errors.CancellationReason(), errors.CancellationReason("TransactionConflict"))
+)
 THROTTLED = errors.TransactionCancelledError(
-    reasons=(errors.Reason("ThrottlingError"), errors.Reason("TransactionConflict"))
+    reasons=(errors.CancellationReason("ThrottlingError"), errors.CancellationReason("TransactionConflict"))
 )
 
 
 @pytest.mark.parametrize(
     "error",
-    [errors.ThrottledError(), errors.UnansweredError(), THROTTLED],
+    [errors.ThrottledError(), errors.OutcomeUnknownError(), THROTTLED],
     ids=["throttled", "silent", "both"],
 )
 def test_a_retry_that_succeeds_gives_its_cost_back(error: errors.DynamoError) -> None:
@@ -125,7 +127,7 @@ def test_the_budget_does_not_grow_above_its_size() -> None:
 def test_what_is_not_tried_again_costs_no_budget() -> None:
     untouched = retries()
     untouched.wait_s(errors.ConditionFailedError(), 1, LONG_S, is_repeatable=True)
-    untouched.wait_s(errors.UnansweredError(), 1, LONG_S, is_repeatable=False)
+    untouched.wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=False)
     assert untouched.tokens == LIMITS.budget
 
 

@@ -5,20 +5,27 @@ import pytest
 from msgspec import Struct
 
 from tidings.platform.dynamo.answers import UNREADABLE
-from tidings.platform.dynamo.codec import encode
-from tidings.platform.dynamo.shapes import PLAIN, Binary, Text, Truth, Whole, shape
+from tidings.platform.dynamo.codec import encode_item
+from tidings.platform.dynamo.shapes import (
+    PLAIN,
+    BinaryValue,
+    BoolValue,
+    IntegerAttribute,
+    StringValue,
+    item_type,
+)
 from tidings.platform.dynamo.values import Item
 
 
 class Parcel(Struct):
-    name: Text
-    weight: Whole | None = None
-    label: Binary | None = None
-    sent: Truth | None = None
+    name: StringValue
+    weight: IntegerAttribute | None = None
+    label: BinaryValue | None = None
+    sent: BoolValue | None = None
 
 
-PARCEL = shape(Parcel)
-WHOLE = Parcel(Text("ann"), Whole(10**37), Binary(b"\x00\xff"), Truth(BOOL=True))
+PARCEL = item_type(Parcel)
+WHOLE = Parcel(StringValue("ann"), IntegerAttribute(10**37), BinaryValue(b"\x00\xff"), BoolValue(BOOL=True))
 ITEM: Item = {"name": "ann", "weight": 10**37, "label": b"\x00\xff", "sent": True, "tags": {"a"}}
 
 
@@ -27,15 +34,15 @@ def page(*items: bytes) -> bytes:
 
 
 def test_what_a_struct_names_is_read_and_the_rest_passed_over() -> None:
-    read = PARCEL.verb.read(page(encode(ITEM), encode({"name": "ben"})))
-    assert read.items == [WHOLE, Parcel(Text("ben"))]
+    read = PARCEL.verb.read(page(encode_item(ITEM), encode_item({"name": "ben"})))
+    assert read.items == [WHOLE, Parcel(StringValue("ben"))]
     assert (read.last_key, read.scanned, read.consumed) == ({"name": "x"}, 7, ())
 
 
 def test_an_item_at_hand_has_the_same_shape_as_one_that_was_read() -> None:
     assert PARCEL.of(ITEM) == WHOLE
     assert PLAIN.of(ITEM) is ITEM
-    assert PLAIN.verb.read(page(encode(ITEM))).items == [ITEM]
+    assert PLAIN.verb.read(page(encode_item(ITEM))).items == [ITEM]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from tidings.kernel.secrets import Secret
-from tidings.platform.dynamo.credentials import Keys
+from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.platform.dynamo.sigv4 import Signer
 
 REQUESTS = 10_000
@@ -49,7 +49,7 @@ def parsed(request: bytes) -> tuple[Message, bytes]:
     return BytesParser().parsebytes(headers), body
 
 
-def by_botocore(url: str, region: str, keys: Keys, target: str, body: bytes) -> AWSRequest:
+def by_botocore(url: str, region: str, keys: AwsKeys, target: str, body: bytes) -> AWSRequest:
     headers = {"X-Amz-Target": target, "Content-Type": "application/x-amz-json-1.0"}
     request = AWSRequest("POST", url, data=body, headers=headers)
     token = keys.token.reveal() if keys.token else None
@@ -66,7 +66,7 @@ class Compared:
     clock: Clock
     host: str = "host"
     region: str = "us-east-1"
-    keys: Keys = field(default_factory=lambda: Keys("key", Secret("secret")))
+    keys: AwsKeys = field(default_factory=lambda: AwsKeys("key", Secret("secret")))
 
     def __post_init__(self) -> None:
         self.signer = Signer(self.host, self.region, SERVICE, self.keys, self.clock)
@@ -90,12 +90,12 @@ class Drawn:
     def text(self, alphabet: str, shortest: int, longest: int) -> str:
         return "".join(self._random.choices(alphabet, k=self._random.randint(shortest, longest)))
 
-    def keys(self) -> Keys:
+    def keys(self) -> AwsKeys:
         token = (
             Secret(self.text(string.ascii_letters + "+/=", 20, 400)) if self._random.random() < 0.5 else None
         )
         secret = Secret(self.text(string.ascii_letters + string.digits + "+/=", 1, 60))
-        return Keys(self.text(string.ascii_uppercase + string.digits, 3, 24), secret, token)
+        return AwsKeys(self.text(string.ascii_uppercase + string.digits, 3, 24), secret, token)
 
     def host(self) -> str:
         port = f":{self._random.randint(1024, 65535)}" if self._random.random() < 0.3 else ""
@@ -154,6 +154,6 @@ def test_the_answer_is_asked_for_uncompressed_because_the_checksum_is_of_the_pla
 
 
 def test_secrets_do_not_show_in_what_prints(clock: Clock) -> None:
-    keys = Keys("visible", Secret("hidden-secret"), Secret("hidden-token"))
+    keys = AwsKeys("visible", Secret("hidden-secret"), Secret("hidden-token"))
     assert "hidden" not in repr(keys)
     assert b"hidden-secret" not in Compared(clock, keys=keys).signer.request("T.GetItem", b"{}")

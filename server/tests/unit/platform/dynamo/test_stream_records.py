@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tidings.platform.dynamo.records import Change, read_records
+from tidings.platform.dynamo.records import ChangeType, read_records
 
 
 def body(identity: dict[str, str] | None) -> bytes:
@@ -49,13 +49,13 @@ def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
 @pytest.mark.parametrize(
     ("images", "change"),
     [
-        ({"NewImage": {"pk": {"S": "a"}}}, Change.INSERT),
-        ({"NewImage": {"pk": {"S": "a"}}, "OldImage": {"pk": {"S": "a"}}}, Change.MODIFY),
-        ({"OldImage": {"pk": {"S": "a"}}}, Change.REMOVE),
+        ({"NewImage": {"pk": {"S": "a"}}}, ChangeType.INSERT),
+        ({"NewImage": {"pk": {"S": "a"}}, "OldImage": {"pk": {"S": "a"}}}, ChangeType.MODIFY),
+        ({"OldImage": {"pk": {"S": "a"}}}, ChangeType.REMOVE),
     ],
 )
 def test_an_unknown_event_name_is_replaced_by_what_the_images_show(
-    images: dict[str, object], change: Change
+    images: dict[str, object], change: ChangeType
 ) -> None:
     """DynamoDB Local sometimes returns such a record. The records behind it must stay readable."""
     told = json.loads(body(None))

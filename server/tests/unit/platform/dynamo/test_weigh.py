@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from unit.platform.dynamo.generated import items
 
-from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.replies import Consumed, QueryReply
 from tidings.platform.dynamo.sizes import item_bytes
 from tidings.platform.dynamo.values import Item
 from tidings.platform.dynamo.weigh import (
-    item_weight,
-    larger,
-    page_units,
-    read_each,
-    read_one,
-    touched,
-    written,
+    batch_get_units,
+    encoded_item_bytes,
+    estimate_write_units,
+    get_units,
+    larger_units,
+    put_units,
+    query_units,
 )
 
 KB = 1024
@@ -25,18 +25,18 @@ KB = 1024
 
 def item_of(size_bytes: int) -> Item:
     item = {"pk": "a", "fill": "x" * (size_bytes - 7)}
-    assert item_weight(item) == size_bytes
+    assert encoded_item_bytes(item) == size_bytes
     return item
 
 
 @given(items)
 def test_an_item_weighs_what_the_published_rules_say(item: Item) -> None:
-    assert item_weight(item) == item_bytes(json.loads(encode(item)))
+    assert encoded_item_bytes(item) == item_bytes(json.loads(encode_item(item)))
 
 
 @given(items)
 def test_an_items_json_is_never_shorter_than_the_item(item: Item) -> None:
-    assert len(encode(item)) >= item_weight(item)
+    assert len(encode_item(item)) >= encoded_item_bytes(item)
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,19 @@ def test_an_items_json_is_never_shorter_than_the_item(item: Item) -> None:
 )
 def test_a_write_is_rounded_up_to_whole_kilobytes(size_bytes: int, units: int) -> None:
     item = item_of(size_bytes)
-    assert written(encode(item), item) == units
+    assert put_units(encode_item(item), item) == units
 
 
 def test_a_write_is_paid_by_the_larger_of_the_items_before_and_after() -> None:
-    assert larger(1, item_of(3 * KB)) == 3
-    assert larger(5, item_of(3 * KB)) == 5
-    assert larger(2, None) == 2
+    assert larger_units(1, item_of(3 * KB)) == 3
+    assert larger_units(5, item_of(3 * KB)) == 5
+    assert larger_units(2, None) == 2
 
 
 def test_an_update_is_guessed_by_its_key_and_its_values() -> None:
     key, values = {"pk": "a"}, {":v": "x" * 2 * KB}
-    assert touched(encode(key), key, encode(values), values) == 3
-    assert touched(encode(key), key, b"", {}) == 1
+    assert estimate_write_units(encode_item(key), key, encode_item(values), values) == 3
+    assert estimate_write_units(encode_item(key), key, b"", {}) == 1
 
 
 @pytest.mark.parametrize(
@@ -74,20 +74,20 @@ def test_a_query_is_rounded_once_and_a_batch_item_by_item(
     sizes_bytes: list[int], together: int, each: int
 ) -> None:
     found = [item_of(size_bytes) for size_bytes in sizes_bytes]
-    answer_bytes = sum(len(encode(item)) for item in found)
-    assert read_one(answer_bytes, found, strong=True) == together
-    assert read_one(answer_bytes, found, strong=False) == together / 2
-    assert read_each(found, len(found), strong=True) == each
-    assert read_each(found, len(found), strong=False) == each / 2
+    answer_bytes = sum(len(encode_item(item)) for item in found)
+    assert get_units(answer_bytes, found, strong=True) == together
+    assert get_units(answer_bytes, found, strong=False) == together / 2
+    assert batch_get_units(found, len(found), strong=True) == each
+    assert batch_get_units(found, len(found), strong=False) == each / 2
 
 
 def test_a_missing_item_of_a_batch_costs_the_least_that_a_read_can() -> None:
-    assert read_each([item_of(5 * KB)], asked=4, strong=True) == 2 + 3
-    assert read_each([], asked=4, strong=False) == 2
+    assert batch_get_units([item_of(5 * KB)], asked=4, strong=True) == 2 + 3
+    assert batch_get_units([], asked=4, strong=False) == 2
 
 
 def test_a_page_is_what_the_engine_says_and_its_bytes_if_it_says_nothing() -> None:
     told = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
     silent = QueryReply(["…"], None, 1, 9_100, ())
     nothing = QueryReply(list[str](), None, 0, 40, (Consumed(CapacityUnits=0.0),))
-    assert [page_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]
+    assert [query_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]

@@ -2,11 +2,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidings.kernel.secrets import Secret
-from tidings.platform.kafka.connection import Connection
+from tidings.platform.kafka.connection import KafkaConfig
 from tidings.platform.kafka.consumer import consumer_config
 from tidings.platform.kafka.publisher import PublisherTuning, producer_config
 
-PLAIN = Connection(bootstrap_servers="a:1", topic_prefix="acme-")
+PLAIN = KafkaConfig(bootstrap_servers="a:1", topic_prefix="acme-")
 
 
 def test_the_prefix_stands_before_topics_and_groups() -> None:
@@ -15,7 +15,7 @@ def test_the_prefix_stands_before_topics_and_groups() -> None:
 
 
 def test_security_is_passed_on_and_the_password_does_not_print() -> None:
-    connection = Connection(
+    connection = KafkaConfig(
         bootstrap_servers="a:1",
         security_protocol="sasl_ssl",
         sasl_mechanism="scram-sha-512",

@@ -8,13 +8,13 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from tidings.platform.kafka import flow as flow_module
-from tidings.platform.kafka.flow import Flow
-from tidings.platform.kafka.lane import Trouble
+from tidings.platform.kafka.flow import FlowControl
+from tidings.platform.kafka.lane import PartitionFailure
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-    from tidings.platform.kafka.lane import Lane
+    from tidings.platform.kafka.lane import PartitionWorker
 
 A, B = ("t", 0), ("t", 1)
 
@@ -35,7 +35,7 @@ class FakeLane:
         self.key = key
         self.is_full = False
         self.is_empty = False
-        self.trouble: Trouble | None = None
+        self.trouble: PartitionFailure | None = None
 
     @property
     def wants_more(self) -> bool:
@@ -46,8 +46,8 @@ class Bench:
     def __init__(self) -> None:
         self.consumer = FakeConsumer()
         self.a, self.b = FakeLane(A), FakeLane(B)
-        self.flow: Flow[object] = Flow(patience_s=0.5)
-        self.lanes = cast("dict[tuple[str, int], Lane[object]]", {A: self.a, B: self.b})
+        self.flow: FlowControl[object] = FlowControl(patience_s=0.5)
+        self.lanes = cast("dict[tuple[str, int], PartitionWorker[object]]", {A: self.a, B: self.b})
 
     def steer(self) -> list[tuple[str, int]]:
         before = len(self.consumer.calls)
@@ -62,7 +62,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def test_trouble_pauses_once_and_its_end_resumes_once(bench: Bench) -> None:
-    bench.a.trouble = Trouble(0, 1, "away")
+    bench.a.trouble = PartitionFailure(0, 1, "away")
     assert [bench.steer(), bench.steer()] == [[("pause", 0)], []]
     bench.a.trouble = None
     assert [bench.steer(), bench.steer()] == [[("resume", 0)], []]
@@ -119,12 +119,12 @@ def test_a_slow_lane_gets_patience_once_until_it_has_caught_up(bench: Bench) -> 
 
 
 def test_nobody_waits_for_a_lane_in_trouble(bench: Bench) -> None:
-    bench.a.is_full, bench.a.trouble = True, Trouble(0, 1, "away")
+    bench.a.is_full, bench.a.trouble = True, PartitionFailure(0, 1, "away")
     assert waited_s(bench) < 0.4
 
 
 def test_only_a_full_lane_is_polled_for_often(bench: Bench) -> None:
-    bench.a.trouble = Trouble(0, 1, "away")
+    bench.a.trouble = PartitionFailure(0, 1, "away")
     bench.steer()
     assert not bench.flow.is_holding_back
     bench.b.is_full = True

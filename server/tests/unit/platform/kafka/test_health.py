@@ -1,4 +1,4 @@
-from tidings.platform.kafka.health import Pulse
+from tidings.platform.kafka.health import KafkaHealthTracker
 
 
 class Clock:
@@ -11,30 +11,30 @@ class Clock:
 
 def test_silence_becomes_a_reason_and_an_answer_ends_it() -> None:
     clock = Clock()
-    pulse = Pulse("publisher", quiet_s=10, clock=clock)
+    pulse = KafkaHealthTracker("publisher", quiet_s=10, clock=clock)
     pulse.answered()
     pulse.failed("connection refused")
-    assert pulse.how().is_ok, "one error is no silence"
+    assert pulse.status().is_ok, "one error is no silence"
     clock.now_s = 12
-    how = pulse.how()
+    how = pulse.status()
     assert (how.is_ok, how.reason) == (
         False,
         "no broker answered for 12 s; last error: connection refused",
     )
     pulse.answered()
-    assert pulse.how().is_ok
-    assert pulse.how().reason == ""
+    assert pulse.status().is_ok
+    assert pulse.status().reason == ""
 
 
 def test_before_the_first_answer_an_error_is_told_at_once() -> None:
-    pulse = Pulse("publisher", clock=Clock())
-    assert pulse.how().is_ok
+    pulse = KafkaHealthTracker("publisher", clock=Clock())
+    assert pulse.status().is_ok
     pulse.failed("connection refused")
-    assert "connection refused" in pulse.how().reason
+    assert "connection refused" in pulse.status().reason
 
 
 def test_silence_is_told_without_an_error_too() -> None:
     clock = Clock()
-    pulse = Pulse("consumer", quiet_s=10, clock=clock)
+    pulse = KafkaHealthTracker("consumer", quiet_s=10, clock=clock)
     clock.now_s = 11
-    assert pulse.how().reason == "no broker answered for 11 s"
+    assert pulse.status().reason == "no broker answered for 11 s"

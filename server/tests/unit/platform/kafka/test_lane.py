@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tidings.platform.kafka.errors import UndecodableError
-from tidings.platform.kafka.lane import Lane, LaneTuning, Work
+from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.records import Batch, Record
 
-TUNING = LaneTuning(max_batch_records=3, max_queued_records=4, first_retry_s=0.001, max_retry_s=0.002)
+TUNING = PartitionWorkerOptions(
+    max_batch_records=3, max_queued_records=4, first_retry_s=0.001, max_retry_s=0.002
+)
 
 
 class AwayError(Exception):
@@ -53,16 +55,16 @@ class Handler:
         if self.fails:
             raise self.fails.pop(0)
 
-    def lane(self) -> Lane[str]:
-        return Lane(("t", 0), Work(text, self.handle, self.bury), TUNING)
+    def lane(self) -> PartitionWorker[str]:
+        return PartitionWorker(("t", 0), RecordHandlers(text, self.handle, self.bury), TUNING)
 
 
-def give(lane: Lane[str], given: list[Record]) -> None:
+def give(lane: PartitionWorker[str], given: list[Record]) -> None:
     lane.hand(given)
     lane.receive(given)
 
 
-async def reaches(lane: Lane[str], offset: int) -> None:
+async def reaches(lane: PartitionWorker[str], offset: int) -> None:
     async with asyncio.timeout(5):
         while lane.done != offset:  # noqa: ASYNC110 - the reader's thread looks at it in the same way
             await asyncio.sleep(0.001)
@@ -75,7 +77,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 class Started:
     """A running lane; `ended` gives what ended it."""
 
-    def __init__(self, lane: Lane[str]) -> None:
+    def __init__(self, lane: PartitionWorker[str]) -> None:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         lane.start(self._on_end, lambda: None)
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from tidings.platform.kafka.connection import Config, Connection
+from tidings.platform.kafka.connection import KafkaConfig, LibrdkafkaConfig
 from tidings.platform.kafka.errors import UnknownOutcomeError
-from tidings.platform.kafka.publisher import Publisher, PublisherTuning
-from tidings.platform.kafka.pump import Placed
+from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
+from tidings.platform.kafka.pump import RecordMetadata
 
 type Deliver = Callable[[KafkaError | None, Any], None]
 
@@ -27,7 +27,7 @@ class Answer:
 class FakeProducer:
     """librdkafka's producer as far as a pump sees it; the test says when it answers."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: LibrdkafkaConfig) -> None:
         self.config = config
         self.waiting: list[tuple[bytes, Deliver]] = []
         self.raises: list[BaseException] = []
@@ -68,7 +68,7 @@ class Factory:
     def __init__(self) -> None:
         self.made: list[FakeProducer] = []
 
-    def __call__(self, config: Config) -> Producer:
+    def __call__(self, config: LibrdkafkaConfig) -> Producer:
         self.made.append(FakeProducer(config))
         return cast("Producer", self.made[-1])
 
@@ -79,10 +79,12 @@ class Factory:
         return self.made[-1]
 
 
-def run(scenario: Callable[[Factory, Publisher], Coroutine[Any, Any, None]], **tuning: Any) -> None:
+def run(scenario: Callable[[Factory, KafkaPublisher], Coroutine[Any, Any, None]], **tuning: Any) -> None:
     async def bounded() -> None:
         factory = Factory()
-        publisher = Publisher(Connection(bootstrap_servers="x:1"), PublisherTuning(**tuning), make=factory)
+        publisher = KafkaPublisher(
+            KafkaConfig(bootstrap_servers="x:1"), PublisherTuning(**tuning), make=factory
+        )
         async with asyncio.timeout(10):
             await scenario(factory, publisher)
 
@@ -110,14 +112,14 @@ def produce_is_fatal(producer: FakeProducer) -> None:
 def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes_on(
     strike: Callable[[FakeProducer], None],
 ) -> None:
-    async def scenario(factory: Factory, publisher: Publisher) -> None:
+    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         first = factory.made[0]
         before = publisher.send("t", b"k", b"before")
         strike(first)
         struck = publisher.send("t", b"k", b"struck")
         with pytest.raises(UnknownOutcomeError):
             await before
-        assert not publisher.how().is_ok
+        assert not publisher.health().is_ok
         meanwhile = [publisher.send("t", b"k", b"%d" % n) for n in range(3)]
         second = await factory.another(2)
         sent = [value for value in values(second) if value != b"struck"]
@@ -125,8 +127,8 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
         second.answer()
         assert [(await answer).offset for answer in meanwhile] == [7, 7, 7]
         (outcome,) = await asyncio.gather(struck, return_exceptions=True)
-        assert isinstance(outcome, Placed | UnknownOutcomeError)
-        assert publisher.how().is_ok
+        assert isinstance(outcome, RecordMetadata | UnknownOutcomeError)
+        assert publisher.health().is_ok
         assert await publisher.close(1) == 0
         assert len(factory.made) == 2
 
@@ -134,7 +136,7 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
 
 
 def test_a_thread_that_breaks_leaves_nobody_waiting() -> None:
-    async def scenario(factory: Factory, publisher: Publisher) -> None:
+    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         answer = publisher.send("t", b"k", b"v")
 
         def break_it() -> None:
@@ -150,7 +152,7 @@ def test_a_thread_that_breaks_leaves_nobody_waiting() -> None:
 
 
 def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() -> None:
-    async def scenario(factory: Factory, publisher: Publisher) -> None:
+    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         producer = factory.made[0]
         answers = [publisher.send("t", b"k", b"0")]
         producer.raises.append(BufferError("full"))
@@ -167,7 +169,7 @@ def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() ->
 
 
 def test_closing_while_the_producer_is_being_renewed_refuses_the_line_and_makes_no_other() -> None:
-    async def scenario(factory: Factory, publisher: Publisher) -> None:
+    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         fatal(factory.made[0])
         before = publisher.send("t", b"k", b"v")
         with pytest.raises(UnknownOutcomeError):

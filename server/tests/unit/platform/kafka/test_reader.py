@@ -7,10 +7,10 @@ import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
 from tidings.platform.kafka import reader as reader_module
-from tidings.platform.kafka.commits import Commits
-from tidings.platform.kafka.health import Pulse
-from tidings.platform.kafka.lane import Lane, LaneTuning, Work
-from tidings.platform.kafka.reader import LaneMaker, Reader, ReaderTuning
+from tidings.platform.kafka.commits import OffsetCommits
+from tidings.platform.kafka.health import KafkaHealthTracker
+from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.reader import ConsumerThread, PartitionWorkerFactory, ReaderTuning
 from tidings.platform.kafka.records import Batch, PartitionKey, Record
 
 if TYPE_CHECKING:
@@ -71,17 +71,19 @@ async def handle(_: Batch[int]) -> None: ...
 async def bury(_: Record, __: str) -> None: ...
 
 
-def make_lane(key: PartitionKey) -> Lane[int]:
-    return Lane(key, Work(lambda record: record.offset, handle, bury), LaneTuning())
+def make_lane(key: PartitionKey) -> PartitionWorker[int]:
+    return PartitionWorker(
+        key, RecordHandlers(lambda record: record.offset, handle, bury), PartitionWorkerOptions()
+    )
 
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(reader_module, "Consumer", FakeConsumer)
 
-    async def make() -> Reader[int]:
-        maker = LaneMaker(make_lane, lambda _lane, _room: None)
-        return Reader({}, ["t"], maker, Pulse("test"), ReaderTuning())
+    async def make() -> ConsumerThread[int]:
+        maker = PartitionWorkerFactory(make_lane, lambda _lane, _room: None)
+        return ConsumerThread({}, ["t"], maker, KafkaHealthTracker("test"), ReaderTuning())
 
     return asyncio.run(make())
 
@@ -111,29 +113,31 @@ def test_the_first_message_of_a_fresh_partition_is_kept(reader: Any) -> None:
 
 def test_records_of_a_partition_that_is_gone_are_dropped(reader: Any) -> None:
     reader._on_assign(reader._consumer, [PART])
-    lane = reader._lanes["t", 0]
+    lane = reader._workers["t", 0]
     reader._hand_over([FakeMessage(0), FakeMessage(0, partition=1)])
     assert (lane.handed_records, lane.position) == (1, 1)
 
 
 def test_nothing_is_committed_for_a_partition_that_was_lost(reader: Any) -> None:
     reader._on_assign(reader._consumer, [PART])
-    reader._lanes["t", 0].done = 10
+    reader._workers["t", 0].done = 10
     reader._on_lost(reader._consumer, [PART])
-    reader._commits.send(reader._consumer, reader._lanes.values())
+    reader._commits.send(reader._consumer, reader._workers.values())
     assert reader._consumer.commits == []
 
 
 def test_when_the_loop_does_not_answer_nothing_is_committed_for_what_is_taken_away(reader: Any) -> None:
     """The loop of this reader is closed: nobody can say what its lanes are doing."""
     reader._on_assign(reader._consumer, [PART])
-    reader._lanes["t", 0].done = 10
+    reader._workers["t", 0].done = 10
     reader._on_revoke(reader._consumer, [PART])
     assert reader._consumer.commits == []
 
 
-def commits_of(*lanes: Lane[int]) -> tuple[Commits[int], FakeConsumer, list[Lane[int]]]:
-    return Commits(Pulse("test"), every_s=0), FakeConsumer(), list(lanes)
+def commits_of(
+    *lanes: PartitionWorker[int],
+) -> tuple[OffsetCommits[int], FakeConsumer, list[PartitionWorker[int]]]:
+    return OffsetCommits(KafkaHealthTracker("test"), every_s=0), FakeConsumer(), list(lanes)
 
 
 def test_a_commit_that_failed_goes_again_and_one_that_is_known_does_not() -> None:
@@ -158,6 +162,6 @@ def test_what_is_on_its_way_is_still_due_until_it_is_known() -> None:
     lane.done = 5
     commits.send(cast("Any", consumer), lanes)
     assert [part.offset for part in commits.due(lanes)] == [5]
-    commits.forget(lanes)
+    commits.drop(lanes)
     commits.on_commit(None, [TopicPartition("t", 0, 5)])
     assert [part.offset for part in commits.due([make_lane(("t", 1))])] == []

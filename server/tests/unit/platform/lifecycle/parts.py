@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import override
 
-from tidings.platform.lifecycle.board import Board
+from tidings.platform.lifecycle.board import ProcessStatus
 from tidings.platform.lifecycle.component import Component
 from tidings.platform.lifecycle.exit_codes import ExitCode
 from tidings.platform.lifecycle.health import Health
@@ -29,7 +29,7 @@ class StillClock:
         return self.gone_s
 
 
-type Deed = Callable[[], Coroutine[object, object, object]]
+type ComponentAction = Callable[[], Coroutine[object, object, object]]
 
 
 async def nothing() -> None: ...
@@ -43,8 +43,15 @@ async def fail() -> None:
     raise RuntimeError("token=hunter2 is wrong")
 
 
-class Part(Component):
-    def __init__(self, name: str, diary: list[str], *, start: Deed = nothing, stop: Deed = nothing) -> None:
+class FakeComponent(Component):
+    def __init__(
+        self,
+        name: str,
+        diary: list[str],
+        *,
+        start: ComponentAction = nothing,
+        stop: ComponentAction = nothing,
+    ) -> None:
         self.name = name
         self.start_s = self.stop_s = 1.0
         self.said: Health | None = None
@@ -69,12 +76,12 @@ class Part(Component):
         return self.said
 
 
-class Life:
+class ProcessRun:
     """A process under test, inside a loop."""
 
-    def __init__(self, *parts: Part, drain_s: float = 0.0, stop_s: float = 2.0) -> None:
+    def __init__(self, *parts: FakeComponent, drain_s: float = 0.0, stop_s: float = 2.0) -> None:
         self.metrics = Metrics()
-        self.board = Board(StillClock(), self.metrics)
+        self.board = ProcessStatus(StillClock(), self.metrics)
         self.process = Process(StopOptions(drain_s=drain_s, stop_s=stop_s), self.board)
         self.running = asyncio.create_task(self.process.run(parts))
 

@@ -2,14 +2,14 @@ import asyncio
 
 from unit.platform.lifecycle.parts import StillClock, fail, hang, nothing
 
-from tidings.platform.lifecycle.health import Pulse, describe
+from tidings.platform.lifecycle.health import HealthTracker, describe_error
 from tidings.platform.lifecycle.probe import Probe, ProbeOptions
-from tidings.platform.lifecycle.tasks import Tasks
+from tidings.platform.lifecycle.tasks import TaskSupervisor
 
 
 def test_before_the_first_answer_it_is_not_well() -> None:
     clock = StillClock()
-    pulse = Pulse(clock, "no broker answered")
+    pulse = HealthTracker(clock, "no broker answered")
     clock.gone_s = 3
     assert not pulse.health().ok
     assert pulse.health().reason == "no broker answered for 3 s"
@@ -17,7 +17,7 @@ def test_before_the_first_answer_it_is_not_well() -> None:
 
 def test_the_reason_says_since_when_and_the_last_error() -> None:
     clock = StillClock()
-    pulse = Pulse(clock, "no broker answered")
+    pulse = HealthTracker(clock, "no broker answered")
     pulse.answered()
     clock.gone_s = 2
     pulse.failed("connection refused")
@@ -27,7 +27,7 @@ def test_the_reason_says_since_when_and_the_last_error() -> None:
 
 
 def test_a_miss_within_its_patience_does_no_harm() -> None:
-    pulse = Pulse(StillClock(), "no answer", patience=2)
+    pulse = HealthTracker(StillClock(), "no answer", patience=2)
     pulse.answered()
     pulse.failed("late")
     assert pulse.health().ok
@@ -39,10 +39,10 @@ def test_a_miss_within_its_patience_does_no_harm() -> None:
 
 
 def test_an_error_is_told_in_one_short_line_without_secrets() -> None:
-    told = describe(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
+    told = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
     assert told.startswith("OSError: can't reach redis://***@cache xxx")
     assert len(told) < 330
-    assert describe(TimeoutError()) == "TimeoutError"
+    assert describe_error(TimeoutError()) == "TimeoutError"
 
 
 def asked(ping: object, patience: int = 1) -> str:
@@ -52,9 +52,9 @@ def asked(ping: object, patience: int = 1) -> str:
             "redis",
             ping,  # type: ignore[arg-type]  # a function of parts.py, each is a coroutine function
             complaint="Redis did not answer",
-            tasks=Tasks(lambda name, _: crashes.append(name)),
+            tasks=TaskSupervisor(lambda name, _: crashes.append(name)),
             clock=StillClock(),
-            options=ProbeOptions(timeout_s=0.02, patience=patience),
+            options=ProbeOptions(timeout_s=0.02, failure_threshold=patience),
         )
         await probe.ask()
         assert crashes == []

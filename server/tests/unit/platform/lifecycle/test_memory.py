@@ -2,30 +2,30 @@
 
 import gc
 
-from tidings.platform.lifecycle.memory import GiveBack, settle
+from tidings.platform.lifecycle.memory import MallocTrimmer, freeze_gc
 
 
 def test_it_is_given_back_once_after_a_crowd_has_left() -> None:
-    memory = GiveBack()
+    memory = MallocTrimmer()
     for count in (0, 5_000, 4_000, 2_600):
-        memory.look(count)
+        memory.trim_if_idle(count)
     assert memory.times == 0
-    memory.look(2_400)
-    memory.look(2_300)
+    memory.trim_if_idle(2_400)
+    memory.trim_if_idle(2_300)
     assert memory.times == 1
 
 
 def test_a_few_that_leave_are_not_worth_it() -> None:
-    memory = GiveBack()
-    memory.look(900)
-    memory.look(0)
+    memory = MallocTrimmer()
+    memory.trim_if_idle(900)
+    memory.trim_if_idle(0)
     assert memory.times == 0
 
 
 def test_what_stands_after_the_start_is_not_searched_again() -> None:
     stays = [object() for _ in range(10)]
     try:
-        settle()
+        freeze_gc()
         assert gc.get_freeze_count() > 1_000
         assert id(stays) not in {id(each) for each in gc.get_objects(generation=2)}
     finally:

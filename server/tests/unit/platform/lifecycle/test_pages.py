@@ -5,20 +5,22 @@ import pytest
 from structlog.testing import capture_logs
 from unit.platform.lifecycle.parts import StillClock
 
-from tidings.platform.lifecycle.board import ComponentReport, Phase, Report, State
+from tidings.platform.lifecycle.board import ComponentReport, ComponentState, Phase, ProcessReport
 from tidings.platform.lifecycle.exit_codes import ExitCode
 from tidings.platform.lifecycle.loop import loop_factory
 from tidings.platform.lifecycle.pages import livez, readyz
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 
-ME = Identity("gateway", "one")
+ME = ProcessIdentity("gateway", "one")
 SINCE = StillClock().now()
 
 
-def report(*, ok: bool) -> Report:
+def report(*, ok: bool) -> ProcessReport:
     reason = "" if ok else "no broker answered for 12 s; last error: refused"
-    kafka = ComponentReport("kafka", State.STARTED, ok, gates_readiness=True, reason=reason, since=SINCE)
-    return Report(Phase.RUNNING, (kafka,))
+    kafka = ComponentReport(
+        "kafka", ComponentState.STARTED, ok, gates_readiness=True, reason=reason, since=SINCE
+    )
+    return ProcessReport(Phase.RUNNING, (kafka,))
 
 
 def test_ready_is_green_and_names_everybody() -> None:

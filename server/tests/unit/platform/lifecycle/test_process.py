@@ -4,16 +4,18 @@ import time
 
 import pytest
 from structlog.testing import capture_logs
-from unit.platform.lifecycle.parts import Life, Part, fail, hang
+from unit.platform.lifecycle.parts import FakeComponent, ProcessRun, fail, hang
 
-from tidings.platform.lifecycle.board import Phase, State
+from tidings.platform.lifecycle.board import ComponentState, Phase
 from tidings.platform.lifecycle.exit_codes import ExitCode
 
 
 def test_components_start_in_order_and_stop_in_reverse() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("dynamo", diary), Part("kafka", diary), Part("api", diary))
+        life = ProcessRun(
+            FakeComponent("dynamo", diary), FakeComponent("kafka", diary), FakeComponent("api", diary)
+        )
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         assert await life.ended() is ExitCode.CLEAN
@@ -34,7 +36,7 @@ def test_components_start_in_order_and_stop_in_reverse() -> None:
 def test_draining_is_red_but_nothing_stops_until_it_is_over() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("api", diary), drain_s=60.0)
+        life = ProcessRun(FakeComponent("api", diary), drain_s=60.0)
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         await life.until(lambda: life.board.report.phase is Phase.DRAINING)
@@ -49,7 +51,7 @@ def test_draining_is_red_but_nothing_stops_until_it_is_over() -> None:
 def test_after_the_drain_everything_stops() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("api", diary), drain_s=0.05)
+        life = ProcessRun(FakeComponent("api", diary), drain_s=0.05)
         await life.until(lambda: life.board.report.is_ready)
         began = time.monotonic()
         life.process.signalled(signal.SIGTERM)
@@ -63,7 +65,11 @@ def test_after_the_drain_everything_stops() -> None:
 def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("dynamo", diary), Part("kafka", diary, start=fail), Part("api", diary))
+        life = ProcessRun(
+            FakeComponent("dynamo", diary),
+            FakeComponent("kafka", diary, start=fail),
+            FakeComponent("api", diary),
+        )
         assert await life.ended() is ExitCode.START_FAILED
         assert diary == ["start dynamo", "started dynamo", "start kafka", "stop dynamo", "stopped dynamo"]
 
@@ -76,9 +82,9 @@ def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
 
 def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
     async def scenario() -> None:
-        part = Part("kafka", [], start=hang)
+        part = FakeComponent("kafka", [], start=hang)
         part.start_s = 0.02
-        life = Life(part)
+        life = ProcessRun(part)
         assert await life.ended() is ExitCode.START_FAILED
         assert life.board.report.components[0].reason == "not started within 0.02 s"
 
@@ -88,7 +94,9 @@ def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
 def test_a_signal_during_the_start_stops_what_has_started() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("dynamo", diary), Part("kafka", diary, start=hang), drain_s=60.0)
+        life = ProcessRun(
+            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, start=hang), drain_s=60.0
+        )
         await life.until(lambda: "start kafka" in diary)
         life.process.signalled(signal.SIGINT)
         assert await life.ended() is ExitCode.CLEAN
@@ -100,15 +108,19 @@ def test_a_signal_during_the_start_stops_what_has_started() -> None:
 def test_one_that_hangs_in_stop_is_left_behind_and_the_others_are_stopped() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        stuck = Part("kafka", diary, stop=hang)
+        stuck = FakeComponent("kafka", diary, stop=hang)
         stuck.stop_s = 0.02
-        life = Life(Part("dynamo", diary), stuck, Part("api", diary))
+        life = ProcessRun(FakeComponent("dynamo", diary), stuck, FakeComponent("api", diary))
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         assert await life.ended() is ExitCode.LATE
         assert diary[-5:] == ["stop api", "stopped api", "stop kafka", "stop dynamo", "stopped dynamo"]
         states = {part.name: part.state for part in life.board.report.components}
-        assert states == {"dynamo": State.STOPPED, "kafka": State.FAILED, "api": State.STOPPED}
+        assert states == {
+            "dynamo": ComponentState.STOPPED,
+            "kafka": ComponentState.FAILED,
+            "api": ComponentState.STOPPED,
+        }
 
     asyncio.run(scenario())
 
@@ -116,7 +128,9 @@ def test_one_that_hangs_in_stop_is_left_behind_and_the_others_are_stopped() -> N
 def test_all_stops_together_have_a_deadline_too() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("dynamo", diary), Part("kafka", diary, stop=hang), stop_s=0.02)
+        life = ProcessRun(
+            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=0.02
+        )
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         assert await life.ended() is ExitCode.LATE
@@ -129,7 +143,9 @@ def test_all_stops_together_have_a_deadline_too() -> None:
 def test_the_second_signal_stops_at_once() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("dynamo", diary), Part("kafka", diary, stop=hang), stop_s=60.0)
+        life = ProcessRun(
+            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=60.0
+        )
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         await life.until(lambda: "stop kafka" in diary)
@@ -143,7 +159,7 @@ def test_the_second_signal_stops_at_once() -> None:
 def test_a_task_that_crashes_ends_the_process_without_draining() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        life = Life(Part("api", diary), drain_s=60.0)
+        life = ProcessRun(FakeComponent("api", diary), drain_s=60.0)
         await life.until(lambda: life.board.report.is_ready)
         _ = life.process.tasks.spawn("consume", fail())
         assert await life.ended() is ExitCode.CRASHED
@@ -158,7 +174,7 @@ def test_a_task_that_crashes_ends_the_process_without_draining() -> None:
 
 def test_a_crash_during_the_drain_cuts_it_short() -> None:
     async def scenario() -> None:
-        life = Life(Part("api", []), drain_s=60.0)
+        life = ProcessRun(FakeComponent("api", []), drain_s=60.0)
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         await life.until(lambda: life.board.report.phase is Phase.DRAINING)
@@ -171,9 +187,9 @@ def test_a_crash_during_the_drain_cuts_it_short() -> None:
 def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() -> None:
     async def scenario() -> None:
         diary: list[str] = []
-        stuck = Part("dynamo", diary, stop=hang)
+        stuck = FakeComponent("dynamo", diary, stop=hang)
         stuck.stop_s = 0.02
-        life = Life(stuck, Part("kafka", diary, stop=fail))
+        life = ProcessRun(stuck, FakeComponent("kafka", diary, stop=fail))
         await life.until(lambda: life.board.report.is_ready)
         life.process.signalled(signal.SIGTERM)
         assert await life.ended() is ExitCode.CRASHED
@@ -184,7 +200,7 @@ def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() 
 
 def test_tasks_that_nobody_stopped_are_stopped_at_the_end() -> None:
     async def scenario() -> None:
-        life = Life(Part("api", []))
+        life = ProcessRun(FakeComponent("api", []))
         await life.until(lambda: life.board.report.is_ready)
         task = life.process.tasks.spawn("forgotten", hang())
         life.process.signalled(signal.SIGTERM)
@@ -197,6 +213,6 @@ def test_tasks_that_nobody_stopped_are_stopped_at_the_end() -> None:
 def test_two_components_of_one_name_are_refused() -> None:
     async def scenario() -> None:
         with pytest.raises(ValueError, match="one name"):
-            await Life(Part("api", []), Part("api", [])).running
+            await ProcessRun(FakeComponent("api", []), FakeComponent("api", [])).running
 
     asyncio.run(scenario())

@@ -4,14 +4,16 @@ from collections.abc import Callable, Coroutine
 import pytest
 from unit.platform.lifecycle.parts import fail, hang, nothing
 
-from tidings.platform.lifecycle.tasks import TaskEndedError, Tasks
+from tidings.platform.lifecycle.tasks import TaskEndedError, TaskSupervisor
 
 
-def crashes(scenario: Callable[[Tasks], Coroutine[object, object, None]]) -> list[tuple[str, BaseException]]:
+def crashes(
+    scenario: Callable[[TaskSupervisor], Coroutine[object, object, None]],
+) -> list[tuple[str, BaseException]]:
     found: list[tuple[str, BaseException]] = []
 
     async def run() -> None:
-        tasks = Tasks(lambda name, error: found.append((name, error)))
+        tasks = TaskSupervisor(lambda name, error: found.append((name, error)))
         await scenario(tasks)
         await asyncio.sleep(0)
         seen = list(found)
@@ -23,7 +25,7 @@ def crashes(scenario: Callable[[Tasks], Coroutine[object, object, None]]) -> lis
 
 
 def test_an_exception_is_a_crash_with_the_name_of_its_task() -> None:
-    async def scenario(tasks: Tasks) -> None:
+    async def scenario(tasks: TaskSupervisor) -> None:
         await asyncio.wait({tasks.spawn("consume", fail())})
 
     ((name, error),) = crashes(scenario)
@@ -33,7 +35,7 @@ def test_an_exception_is_a_crash_with_the_name_of_its_task() -> None:
 
 @pytest.mark.parametrize(("may_end", "count"), [(False, 1), (True, 0)])
 def test_a_task_that_just_ends_is_a_crash_unless_it_may(may_end: bool, count: int) -> None:  # noqa: FBT001 - a parameter of the test
-    async def scenario(tasks: Tasks) -> None:
+    async def scenario(tasks: TaskSupervisor) -> None:
         await asyncio.wait({tasks.spawn("consume", nothing(), may_end=may_end)})
 
     found = crashes(scenario)
@@ -42,7 +44,7 @@ def test_a_task_that_just_ends_is_a_crash_unless_it_may(may_end: bool, count: in
 
 
 def test_stopping_a_task_is_no_crash() -> None:
-    async def scenario(tasks: Tasks) -> None:
+    async def scenario(tasks: TaskSupervisor) -> None:
         task = tasks.spawn("consume", hang())
         await asyncio.sleep(0)
         await tasks.stop(task)
@@ -52,7 +54,7 @@ def test_stopping_a_task_is_no_crash() -> None:
 
 
 def test_a_task_that_somebody_else_cancelled_is_a_crash() -> None:
-    async def scenario(tasks: Tasks) -> None:
+    async def scenario(tasks: TaskSupervisor) -> None:
         task = tasks.spawn("consume", hang())
         task.cancel()
         await asyncio.wait({task})
@@ -68,7 +70,7 @@ def test_a_task_that_fails_while_it_is_stopped_is_a_crash() -> None:
         finally:
             raise RuntimeError("while leaving")
 
-    async def scenario(tasks: Tasks) -> None:
+    async def scenario(tasks: TaskSupervisor) -> None:
         task = tasks.spawn("consume", stubborn())
         await asyncio.sleep(0)
         await tasks.stop(task)

@@ -3,7 +3,7 @@ from typing import override
 
 from structlog.testing import capture_logs
 
-from tidings.platform.lifecycle.watchdog import LastResort, Watchdog, WatchdogOptions, stack_of
+from tidings.platform.lifecycle.watchdog import CpuTimeKillSwitch, Watchdog, WatchdogOptions, format_stack
 
 DEADLINE_S = 60.0
 
@@ -12,14 +12,14 @@ class Beats:
     count = 0
 
 
-class Harmless(LastResort):
+class Harmless(CpuTimeKillSwitch):
     """The real one would end the test run."""
 
     @override
     def start(self) -> None: ...
 
     @override
-    def wind_up(self, cpu_s: float) -> None:
+    def rearm(self, cpu_s: float) -> None:
         assert cpu_s > 0
 
     @override
@@ -64,4 +64,4 @@ def test_a_loop_that_turns_is_left_alone() -> None:
 
 
 def test_the_stack_of_a_thread_that_is_gone_is_empty() -> None:
-    assert stack_of(1) == []
+    assert format_stack(1) == []

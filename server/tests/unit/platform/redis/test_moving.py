@@ -8,19 +8,19 @@ import pytest
 from fixtures.recorder import Recorder
 
 from tidings.platform.redis import subscriptions as subject
-from tidings.platform.redis.errors import Address, UnansweredError
+from tidings.platform.redis.errors import Address, OutcomeUnknownError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.resp import Reply
-from tidings.platform.redis.subscription import Subscription
-from tidings.platform.redis.subscriptions import Subscriptions
+from tidings.platform.redis.subscription import ChannelSubscription
+from tidings.platform.redis.subscriptions import SubscriptionRegistry
 
 A, B = Address("a", 1), Address("b", 2)
 
 
 @dataclass
 class Link:
-    proven_at: float = 5.0
+    last_pong_at: float = 5.0
 
 
 class Listener:
@@ -29,18 +29,18 @@ class Listener:
     def __init__(self, address: Address, *_: object) -> None:
         self.address = address
         self.link = Link()
-        self.here: list[Subscription] = []
+        self.here: list[ChannelSubscription] = []
         self.released: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
 
     @property
     def is_idle(self) -> bool:
         return not self.here
 
-    def add(self, subscription: Subscription) -> None:
+    def add(self, subscription: ChannelSubscription) -> None:
         self.here.append(subscription)
         subscription.stand()
 
-    def remove(self, subscription: Subscription) -> asyncio.Future[Reply]:
+    def remove(self, subscription: ChannelSubscription) -> asyncio.Future[Reply]:
         self.here.remove(subscription)
         return self.released
 
@@ -63,8 +63,8 @@ class Map:
 async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
     monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
 ) -> None:
-    monkeypatch.setattr(subject, "Listener", Listener)
-    everybody, nodes, heard = Subscriptions(Options(seeds=(A,))), Map(), Recorder()
+    monkeypatch.setattr(subject, "PubSubConnection", Listener)
+    everybody, nodes, heard = SubscriptionRegistry(RedisOptions(seeds=(A,))), Map(), Recorder()
     everybody.nodes = cast("Any", nodes)
     everybody.add(Key("{x}c"), heard)
     nodes.at = B
@@ -73,7 +73,7 @@ async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
     assert heard.shape == "SL"  # told at once
     old = cast("Any", everybody._listeners[A])
     if is_lost:
-        old.released.set_exception(UnansweredError("gone"))
+        old.released.set_exception(OutcomeUnknownError("gone"))
     else:
         old.released.set_result(b"PONG")
     await asyncio.sleep(0)
@@ -82,8 +82,8 @@ async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
 
 
 async def test_who_is_closed_while_moving_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subject, "Listener", Listener)
-    everybody, nodes, heard = Subscriptions(Options(seeds=(A,))), Map(), Recorder()
+    monkeypatch.setattr(subject, "PubSubConnection", Listener)
+    everybody, nodes, heard = SubscriptionRegistry(RedisOptions(seeds=(A,))), Map(), Recorder()
     everybody.nodes = cast("Any", nodes)
     subscription = everybody.add(Key("{x}c"), heard)
     nodes.at = B

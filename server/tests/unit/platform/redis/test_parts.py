@@ -6,31 +6,31 @@ from hypothesis import strategies as st
 
 from tidings.kernel.secrets import Secret
 from tidings.platform.redis.client import _frame
-from tidings.platform.redis.cluster import parse
+from tidings.platform.redis.cluster import parse_slots
 from tidings.platform.redis.errors import (
     Address,
-    AskedError,
+    AskRedirectError,
     ClusterDownError,
-    MovedError,
+    MovedRedirectError,
     NoScriptError,
-    RefusedError,
+    ServerError,
     TryAgainError,
-    refusal,
+    error_from_reply,
 )
-from tidings.platform.redis.keys import Key, Keys, one_slot, slot
-from tidings.platform.redis.options import Options
+from tidings.platform.redis.keys import Key, KeyBuilder, common_slot, slot
+from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.script import Script
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}#:"), min_size=1, max_size=12)
 
 
 def test_the_tenant_stands_first_and_with_the_user_in_braces() -> None:
-    assert Keys("tidings").key("acme", "ann", "route", "phone") == "tidings:{acme#ann}:route:phone"
+    assert KeyBuilder("tidings").key("acme", "ann", "route", "phone") == "tidings:{acme#ann}:route:phone"
 
 
 @given(names, names, names, names)
 def test_all_keys_of_a_user_share_a_slot(tenant: str, user: str, kind: str, more: str) -> None:
-    keys = Keys("p")
+    keys = KeyBuilder("p")
     assert (
         slot(keys.key(tenant, user, kind))
         == slot(keys.key(tenant, user, more, kind))
@@ -40,11 +40,11 @@ def test_all_keys_of_a_user_share_a_slot(tenant: str, user: str, kind: str, more
 
 @given(st.tuples(names, names, names), st.tuples(names, names, names))
 def test_different_things_have_different_keys(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
-    assert (Keys("p").key(*one) == Keys("p").key(*other)) == (one == other)
+    assert (KeyBuilder("p").key(*one) == KeyBuilder("p").key(*other)) == (one == other)
 
 
 def test_a_user_may_have_signs_that_do_not_harm() -> None:
-    assert Keys("p").key("acme", "auth0|a:b#c", "x") == "p:{acme#auth0|a:b#c}:x"
+    assert KeyBuilder("p").key("acme", "auth0|a:b#c", "x") == "p:{acme#auth0|a:b#c}:x"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_a_user_may_have_signs_that_do_not_harm() -> None:
 )
 def test_parts_that_would_make_two_keys_alike_are_refused(tenant: str, user: str, kind: str) -> None:
     with pytest.raises(ValueError, match="in a key"):
-        Keys("p").key(tenant, user, kind)
+        KeyBuilder("p").key(tenant, user, kind)
     with pytest.raises(ValueError, match="braces"):
-        Keys("{p}")
+        KeyBuilder("{p}")
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_slots_of_known_keys(key: str, expected: int) -> None:
 
 def test_no_keys_at_all_are_not_one_slot() -> None:
     with pytest.raises(ValueError, match="one slot"):
-        one_slot([])
-    assert one_slot([Key("{a}1"), Key("{a}2")]) == slot("a")
+        common_slot([])
+    assert common_slot([Key("{a}1"), Key("{a}2")]) == slot("a")
 
 
 @pytest.mark.parametrize(
@@ -91,31 +91,31 @@ def test_no_keys_at_all_are_not_one_slot() -> None:
     ],
 )
 def test_a_url_names_hosts(url: str, seeds: object) -> None:
-    assert Options.from_url(url).seeds == seeds
+    assert RedisOptions.from_url(url).seeds == seeds
 
 
 def test_a_url_brings_user_password_and_tls_and_shows_none_of_it() -> None:
-    options = Options.from_url(Secret("rediss://ann:p%40ss@host"))
+    options = RedisOptions.from_url(Secret("rediss://ann:p%40ss@host"))
     assert (options.is_tls, options.username, options.password) == (True, "ann", Secret("p@ss"))
     assert options.hello[2:5] == ("AUTH", "ann", "p@ss")
     assert "p@ss" not in repr(options)
-    assert Options.from_url("redis://:pw@host").hello[2:5] == ("AUTH", "default", "pw")
-    assert Options.from_url("redis://host").hello == ("HELLO", "3", "SETNAME", "tidings")
+    assert RedisOptions.from_url("redis://:pw@host").hello[2:5] == ("AUTH", "default", "pw")
+    assert RedisOptions.from_url("redis://host").hello == ("HELLO", "3", "SETNAME", "tidings")
 
 
 @pytest.mark.parametrize("url", ["http://x", "redis://", "redis://x/3", "redis://x?db=1", "redis://h:port"])
 def test_a_url_that_is_not_meant_so_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="Redis URL"):
-        Options.from_url(url)
+        RedisOptions.from_url(url)
 
 
 def test_pings_silence_and_ticks_make_the_bound() -> None:
-    options = Options(seeds=(), notice_s=3.0)
-    assert options.ping_s + options.silence_s + 2 * options.tick_s == pytest.approx(3.0)
+    options = RedisOptions(seeds=(), detect_s=3.0)
+    assert options.ping_s + options.silence_s + 2 * options.check_every_s == pytest.approx(3.0)
 
 
 def test_pauses_grow_to_a_bound_and_differ() -> None:
-    options = Options(seeds=(), longest_pause_s=2.0)
+    options = RedisOptions(seeds=(), longest_pause_s=2.0)
     assert max(options.pause_s(0) for _ in range(50)) <= 0.05
     long = {options.pause_s(1000) for _ in range(200)}
     assert len(long) > 100
@@ -125,28 +125,28 @@ def test_pauses_grow_to_a_bound_and_differ() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "transient"),
     [
-        ("MOVED 12 10.0.0.1:7000", MovedError, False),
-        ("ASK 12 10.0.0.1:7000", AskedError, False),
+        ("MOVED 12 10.0.0.1:7000", MovedRedirectError, False),
+        ("ASK 12 10.0.0.1:7000", AskRedirectError, False),
         ("TRYAGAIN Multiple keys", TryAgainError, True),
         ("NOSCRIPT No matching script", NoScriptError, False),
         ("CLUSTERDOWN The cluster is down", ClusterDownError, True),
-        ("LOADING loading the dataset", RefusedError, True),
-        ("READONLY You can't write", RefusedError, True),
-        ("OOM command not allowed", RefusedError, True),
-        ("NOAUTH Authentication required.", RefusedError, False),
-        ("NOPERM no", RefusedError, False),
-        ("ERR whatever", RefusedError, False),
+        ("LOADING loading the dataset", ServerError, True),
+        ("READONLY You can't write", ServerError, True),
+        ("OOM command not allowed", ServerError, True),
+        ("NOAUTH Authentication required.", ServerError, False),
+        ("NOPERM no", ServerError, False),
+        ("ERR whatever", ServerError, False),
     ],
 )
-def test_a_servers_words_become_types(text: str, kind: type[RefusedError], *, transient: bool) -> None:
-    error = refusal(text)
+def test_a_servers_words_become_types(text: str, kind: type[ServerError], *, transient: bool) -> None:
+    error = error_from_reply(text)
     assert type(error) is kind
     assert (error.transient, error.maybe_applied, str(error)) == (transient, False, text)
 
 
 def test_a_redirection_says_where_to() -> None:
-    error = refusal("MOVED 3999 ::1:6381")
-    assert isinstance(error, MovedError)
+    error = error_from_reply("MOVED 3999 ::1:6381")
+    assert isinstance(error, MovedRedirectError)
     assert (error.slot, error.address) == (3999, Address("::1", 6381))
 
 
@@ -155,13 +155,13 @@ def test_a_map_names_primaries_and_a_nameless_node_is_the_one_that_was_asked() -
     named: list[object] = [0, 5460, [b"10.0.0.1", 7000, b"id", []], [b"10.0.0.9", 7009, b"replica"]]
     nameless: list[object] = [5461, 10922, [None, 7001, b"id"]]
     empty: list[object] = [10923, 16383, [b"", 7002, b"id"]]
-    shards = list(parse([named, nameless, empty], asked))  # type: ignore[list-item]
+    shards = list(parse_slots([named, nameless, empty], asked))  # type: ignore[list-item]
     assert shards == [
         (0, 5460, ("10.0.0.1", 7000)),
         (5461, 10922, ("asked", 7001)),
         (10923, 16383, ("asked", 7002)),
     ]
-    assert list(parse(b"nonsense", asked)) == []
+    assert list(parse_slots(b"nonsense", asked)) == []
 
 
 def test_a_script_is_found_beside_its_users_and_known_by_its_hash() -> None:

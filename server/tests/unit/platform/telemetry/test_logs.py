@@ -19,8 +19,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.secrets import Secret
 from tidings.kernel.security import SecurityEventKind
 from tidings.platform.telemetry import logs
-from tidings.platform.telemetry.identity import Identity
-from tidings.platform.telemetry.logs import LogOptions, Sink
+from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.logs import LogOptions, LogSink
 
 pytestmark = pytest.mark.usefixtures("untouched_logging")
 
@@ -44,12 +44,12 @@ class Stream:
 @pytest.fixture
 def stream() -> Stream:
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(), stream=stream)
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(), stream=stream)
     return stream
 
 
 def test_a_line_says_when_what_and_who(stream: Stream) -> None:
-    logs.get("here").info("sent", sequence=7)
+    logs.get_logger("here").info("sent", sequence=7)
     (line,) = stream.lines
     assert line.pop("time").endswith("Z")
     assert line == {
@@ -64,12 +64,12 @@ def test_a_line_says_when_what_and_who(stream: Stream) -> None:
 
 def test_ids_bound_outside_are_on_every_line_inside_tasks_included(stream: Stream) -> None:
     async def work() -> None:
-        with logs.bound(request_id="r1", tenant="acme"):
+        with logs.bind_context(request_id="r1", tenant="acme"):
             await asyncio.create_task(inner())
-        logs.get("here").info("after")
+        logs.get_logger("here").info("after")
 
     async def inner() -> None:
-        logs.get("here").info("inside")
+        logs.get_logger("here").info("inside")
 
     asyncio.run(work())
     inside, after = stream.lines
@@ -79,7 +79,7 @@ def test_ids_bound_outside_are_on_every_line_inside_tasks_included(stream: Strea
 
 def test_the_current_span_is_on_the_line(stream: Stream) -> None:
     with TracerProvider(shutdown_on_exit=False).get_tracer("t").start_as_current_span("work") as span:
-        logs.get("here").info("inside")
+        logs.get_logger("here").info("inside")
     context = span.get_span_context()
     assert stream.lines[0]["trace_id"] == f"{context.trace_id:032x}"
     assert stream.lines[0]["span_id"] == f"{context.span_id:016x}"
@@ -111,7 +111,7 @@ def test_an_exception_is_structured_without_its_locals(stream: Stream) -> None:
         except ValueError as error:
             raise TidingsError(Code.TABLES_FAILED, "no tables", details={"secret": "hunter2"}) from error
     except TidingsError:
-        logs.get("here").exception("failed")
+        logs.get_logger("here").exception("failed")
     (line,) = stream.lines
     assert [part["exc_type"] for part in line["exception"]] == ["TidingsError", "ValueError"]
     assert [frame["name"] for frame in line["exception"][1]["frames"]][-1] == "fail"
@@ -132,26 +132,26 @@ def test_an_uncaught_exception_in_a_thread_is_a_line(stream: Stream) -> None:
 
 
 def test_a_field_of_the_caller_does_not_push_out_the_ones_that_every_line_has(stream: Stream) -> None:
-    logs.get("here").info("sent", **{f"field{n}": "x" * 1_900 for n in range(60)})
+    logs.get_logger("here").info("sent", **{f"field{n}": "x" * 1_900 for n in range(60)})
     assert list(stream.lines[0])[:5] == ["time", "level", "event", "process", "instance"]
     assert len(stream.text) < 20_000
 
 
 def test_what_is_below_the_level_is_not_written() -> None:
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(level="warning"), stream=stream)
-    logs.get("here").info("hidden")
-    logs.get("here").warning("shown")
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(level="warning"), stream=stream)
+    logs.get_logger("here").info("hidden")
+    logs.get_logger("here").warning("shown")
     assert [line["event"] for line in stream.lines] == ["shown"]
 
 
 def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(format="console"), stream=stream)
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(format="console"), stream=stream)
     try:
         int("password=hunter2")
     except ValueError:
-        logs.get("here").exception("failed", token=Secret("hunter2"))
+        logs.get_logger("here").exception("failed", token=Secret("hunter2"))
     text = stream.text.decode()
     assert "failed" in text
     assert "Traceback" in text
@@ -162,8 +162,8 @@ def in_a_terminal(form: str, **environment: str) -> str:
     """What a process writes to a terminal."""
     leader, follower = pty.openpty()
     code = (
-        "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.identity import Identity; "
-        f"logs.configure(Identity('sample', 'one'), logs.LogOptions(format={form!r})); logs.get('here').info('seen')"
+        "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.identity import ProcessIdentity; "
+        f"logs.configure_logs(ProcessIdentity('sample', 'one'), logs.LogOptions(format={form!r})); logs.get_logger('here').info('seen')"
     )
     environ = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
     subprocess.run([sys.executable, "-c", code], stdout=follower, env=environ, check=True)
@@ -177,8 +177,8 @@ def test_colours_are_for_terminals_whose_user_wants_them() -> None:
     assert "\x1b[" in in_a_terminal("console")
     assert "\x1b[" not in in_a_terminal("console", NO_COLOR="1")
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(format="console"), stream=stream)
-    logs.get("here").info("seen")
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(format="console"), stream=stream)
+    logs.get_logger("here").info("seen")
     assert b"\x1b[" not in stream.text
 
 
@@ -186,8 +186,8 @@ def test_the_form_follows_the_place_unless_it_is_set() -> None:
     assert not in_a_terminal("auto").startswith("{")
     assert in_a_terminal("json").startswith("{")
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(format="auto"), stream=stream)
-    logs.get("here").info("seen")
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(format="auto"), stream=stream)
+    logs.get_logger("here").info("seen")
     assert stream.lines[0]["event"] == "seen"
 
 
@@ -216,8 +216,8 @@ def test_no_field_of_a_caller_breaks_the_line(form: Any, fields: dict[str, Any],
     fields.pop("event", None)
     fields.pop("self", None)
     stream = Stream()
-    logs.configure(Identity("sample", "one"), LogOptions(format=form), stream=stream)
-    logs.get("here").info(event, **fields)
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(format=form), stream=stream)
+    logs.get_logger("here").info(event, **fields)
     assert stream.text.endswith(b"\n")
     if form == "json":
         assert stream.lines[0]["process"] == "sample"
@@ -228,7 +228,7 @@ def test_a_reader_that_went_away_costs_lines_and_not_the_caller() -> None:
         def write(self, _: memoryview, /) -> int:
             raise BrokenPipeError
 
-    sink = Sink(Gone())
+    sink = LogSink(Gone())
     sink.info(b"one")
     sink.info(b"two")
     assert sink.lost == 2
@@ -237,7 +237,7 @@ def test_a_reader_that_went_away_costs_lines_and_not_the_caller() -> None:
 def test_lines_of_many_threads_stay_whole(stream: Stream) -> None:
     def write(name: str) -> None:
         for number in range(50):
-            logs.get(name).info("x" * 150, number=number)
+            logs.get_logger(name).info("x" * 150, number=number)
 
     threads = [threading.Thread(target=write, args=(f"t{n}",)) for n in range(4)]
     for thread in threads:
@@ -251,7 +251,9 @@ def test_lines_of_many_threads_stay_whole(stream: Stream) -> None:
 def test_our_own_lines_of_the_standard_library_follow_our_own_level(
     stream: Stream, level: logs.Level, *, is_shown: bool
 ) -> None:
-    logs.configure(Identity("sample", "one"), LogOptions(level=level, library_level="error"), stream=stream)
+    logs.configure_logs(
+        ProcessIdentity("sample", "one"), LogOptions(level=level, library_level="error"), stream=stream
+    )
     logging.getLogger("tidings.accounts.jwks").debug("ours")
     logging.getLogger("tidings.kafka").warning("librdkafka's")
     logging.getLogger("botocore").warning("theirs")
@@ -259,8 +261,10 @@ def test_our_own_lines_of_the_standard_library_follow_our_own_level(
 
 
 def test_a_security_event_is_a_line_with_its_fields_at_the_highest_level_too(stream: Stream) -> None:
-    logs.configure(Identity("sample", "one"), LogOptions(level="error", library_level="error"), stream=stream)
-    security.record(SecurityEventKind.SESSIONS_ENDED, tenant="acme", user="anna", subject="s1")
+    logs.configure_logs(
+        ProcessIdentity("sample", "one"), LogOptions(level="error", library_level="error"), stream=stream
+    )
+    security.record_security_event(SecurityEventKind.SESSIONS_ENDED, tenant="acme", user="anna", subject="s1")
     (line,) = stream.lines
     assert (line["event"], line["level"], line["source"]) == ("sessions_ended", "info", "tidings.security")
     assert (line["tenant"], line["user"], line["subject"]) == ("acme", "anna", "s1")
@@ -269,14 +273,14 @@ def test_a_security_event_is_a_line_with_its_fields_at_the_highest_level_too(str
 def test_refused_credentials_are_bounded_for_each_place_and_the_rest_is_counted(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    logs.configure(Identity("sample", "one"), LogOptions(), stream=stream)
+    logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(), stream=stream)
     now = [1000.0]
     monkeypatch.setattr(security, "monotonic", lambda: now[0])
     for place in ("192.0.2.200", "192.0.2.201"):
-        security.PLACE.set(place)
+        security.ADDRESS.set(place)
         for _ in range(25):
-            security.record(SecurityEventKind.CREDENTIAL_REFUSED, reason="no such key")
+            security.record_security_event(SecurityEventKind.CREDENTIAL_REJECTED, reason="no such key")
     assert len(stream.lines) == 2 * security.MAX_PER_WINDOW
     now[0] += security.WINDOW_S
-    security.record(SecurityEventKind.CREDENTIAL_REFUSED, reason="no such key")
+    security.record_security_event(SecurityEventKind.CREDENTIAL_REJECTED, reason="no such key")
     assert stream.lines[-1]["omitted"] == 25 - security.MAX_PER_WINDOW

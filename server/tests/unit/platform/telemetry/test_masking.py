@@ -17,9 +17,16 @@ from hypothesis import strategies as st
 from tidings.kernel.errors import Code
 from tidings.kernel.secrets import Secret
 from tidings.platform.telemetry import masking
-from tidings.platform.telemetry.masking import STARS, Bounds, clean, clean_text, names_a_secret, scrub
+from tidings.platform.telemetry.masking import (
+    STARS,
+    SizeLimits,
+    mask_fields,
+    mask_secrets,
+    mask_text,
+    names_a_secret,
+)
 
-BOUNDS = Bounds()
+BOUNDS = SizeLimits()
 HIDDEN = "hunter2-hidden"
 
 
@@ -77,7 +84,7 @@ nested = st.recursive(
 
 
 def written(fields: dict[str, object]) -> str:
-    return msgspec.json.encode(clean(fields, BOUNDS)).decode()
+    return msgspec.json.encode(mask_fields(fields, BOUNDS)).decode()
 
 
 @settings(deadline=None)
@@ -96,7 +103,10 @@ def test_a_secret_never_comes_out_however_deep_it_lies(value: object) -> None:
         ),
         (lambda patch: patch.setattr(masking, "names_a_secret", lambda _: False), [Login("ann", HIDDEN)]),
         (lambda patch: patch.setattr(masking, "_fields", lambda _: None), Step("ann", HIDDEN)),
-        (lambda patch: patch.setattr(masking, "scrub", lambda text: text), f"redis://app:{HIDDEN}@cache"),
+        (
+            lambda patch: patch.setattr(masking, "mask_secrets", lambda text: text),
+            f"redis://app:{HIDDEN}@cache",
+        ),
     ],
     ids=["str", "repr", "names", "fields", "scrub"],
 )
@@ -116,7 +126,7 @@ def test_each_part_of_the_mask_is_needed(
     ],
 )
 def test_a_name_that_says_secret_hides_its_value(name: str) -> None:
-    assert clean({"outer": [{name: HIDDEN}]}, BOUNDS) == {"outer": [{name: STARS}]}
+    assert mask_fields({"outer": [{name: HIDDEN}]}, BOUNDS) == {"outer": [{name: STARS}]}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +138,7 @@ def test_other_names_do_not(name: str) -> None:
 
 
 def test_that_a_secret_is_missing_may_be_told() -> None:
-    assert clean({"token": None, "has_token": True}, BOUNDS) == {"token": None, "has_token": True}
+    assert mask_fields({"token": None, "has_token": True}, BOUNDS) == {"token": None, "has_token": True}
 
 
 @pytest.mark.parametrize(
@@ -147,27 +157,29 @@ def test_that_a_secret_is_missing_may_be_told() -> None:
     ],
 )
 def test_what_looks_like_a_secret_inside_a_text_is_masked(text: str) -> None:
-    assert HIDDEN not in scrub(text)
-    assert STARS in scrub(text)
+    assert HIDDEN not in mask_secrets(text)
+    assert STARS in mask_secrets(text)
 
 
 def test_ordinary_texts_stay_as_they_are() -> None:
     for text in ("delivered 3 entries", "at 12:30: ok", "a=b", "http://host:8000/path", "tokens are fine"):
-        assert scrub(text) == text
+        assert mask_secrets(text) == text
 
 
 def test_a_secret_on_the_edge_of_the_cut_is_masked_before_the_cut() -> None:
     text = "x" * 80 + f" redis://app:{HIDDEN}@cache"
-    assert "hunter" not in clean_text(text, Bounds(value_chars=100))
+    assert "hunter" not in mask_text(text, SizeLimits(value_chars=100))
 
 
 def test_values_and_lines_are_bounded() -> None:
-    assert clean({"words": "x" * 5_000}, Bounds(value_chars=10)) == {"words": "x" * 10 + "… (5000 chars)"}
-    many = clean({"many": list(range(1_000))}, BOUNDS)["many"]
+    assert mask_fields({"words": "x" * 5_000}, SizeLimits(value_chars=10)) == {
+        "words": "x" * 10 + "… (5000 chars)"
+    }
+    many = mask_fields({"many": list(range(1_000))}, BOUNDS)["many"]
     assert isinstance(many, list)
     assert len(many) == 65
     wide = {f"field{n}": "y" * 1_900 for n in range(60)}
-    assert len(msgspec.json.encode(clean(wide, BOUNDS))) < 20_000
+    assert len(msgspec.json.encode(mask_fields(wide, BOUNDS))) < 20_000
 
 
 def test_a_structure_that_explodes_or_holds_itself_is_cut_in_little_time() -> None:
@@ -184,13 +196,13 @@ def test_a_structure_that_explodes_or_holds_itself_is_cut_in_little_time() -> No
 @settings(deadline=None)
 @given(st.text(max_size=3_000))
 def test_scrubbing_breaks_on_no_text(text: str) -> None:
-    assert len(clean_text(text, BOUNDS)) <= BOUNDS.value_chars + 20
+    assert len(mask_text(text, BOUNDS)) <= BOUNDS.value_chars + 20
 
 
 @pytest.mark.parametrize("piece", ["token", "://", "bearer ", "eyJaaaaaaaa.", "password=", "secret-", "://@"])
 def test_no_text_makes_scrubbing_slow(piece: str) -> None:
     before = time.process_time()
-    clean_text(piece * 3_000, BOUNDS)
+    mask_text(piece * 3_000, BOUNDS)
     assert time.process_time() - before < 0.5
 
 
@@ -208,7 +220,7 @@ def test_every_kind_of_value_becomes_plain_json() -> None:
         "odd": "\ud800",
         "unprintable": Unprintable(),
     }
-    assert clean(values, BOUNDS) == {
+    assert mask_fields(values, BOUNDS) == {
         "error_code": "settings_invalid",
         "colour": "red",
         "when": when,
@@ -240,16 +252,16 @@ def test_every_kind_of_value_becomes_plain_json() -> None:
 def test_our_own_credentials_numbers_and_aws_keys_are_masked_in_texts(
     text: str, hidden: str, shown: str
 ) -> None:
-    scrubbed = scrub(text)
+    scrubbed = mask_secrets(text)
     assert hidden not in scrubbed
     assert shown in scrubbed
 
 
 @pytest.mark.parametrize("name", ["phone", "to", "text", "content", "challenge", "phone_number"])
 def test_fields_that_hold_words_or_numbers_of_people_are_masked(name: str) -> None:
-    assert clean({name: "+4915112345678"}, Bounds()) == {name: STARS}
+    assert mask_fields({name: "+4915112345678"}, SizeLimits()) == {name: STARS}
 
 
 @pytest.mark.parametrize("text", ["1 + 1", "took +250 ms", "+12", "context", "a.b.c"])
 def test_what_is_no_number_and_no_credential_stays(text: str) -> None:
-    assert scrub(text) == text
+    assert mask_secrets(text) == text

@@ -91,7 +91,7 @@ def test_units_are_seconds_and_bytes() -> None:
 
 def test_a_tally_is_read_when_somebody_looks() -> None:
     metrics, frames = Metrics(), [0]
-    metrics.tally("frames_total", "Frames.", lambda: frames[0])
+    metrics.counter_callback("frames_total", "Frames.", lambda: frames[0])
     frames[0] = 5
     assert "tidings_frames_total 5.0\n" in metrics.render().decode()
 

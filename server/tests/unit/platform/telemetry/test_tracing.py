@@ -11,15 +11,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode, get_current_span
 
 from tidings.platform.telemetry import export, tracing
-from tidings.platform.telemetry.identity import Identity
+from tidings.platform.telemetry.identity import ProcessIdentity
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
-ME = Identity("sample", "one")
+ME = ProcessIdentity("sample", "one")
 
 
 def recording(ratio: float = 1.0) -> tuple[Tracing, InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
-    return export.to_exporter(ME, TracingOptions(ratio=ratio), exporter), exporter
+    return export.exporter_tracing(ME, TracingOptions(ratio=ratio), exporter), exporter
 
 
 def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -92,7 +92,7 @@ def test_the_ratio_decides_for_new_traces_and_the_parent_for_the_rest() -> None:
 
 
 def test_without_an_endpoint_nothing_happens() -> None:
-    off = tracing.configure(ME, TracingOptions())
+    off = tracing.configure_tracing(ME, TracingOptions())
     headers: list[tuple[str, bytes]] = [("traceparent", b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01")]
     with off.span("nothing", parent=off.extract(headers)) as span:
         assert not span.is_recording()
@@ -160,7 +160,7 @@ class Stuck(SpanExporter):
 def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
     exporter = Stuck()
     options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
-    traced = export.to_exporter(ME, options, exporter)
+    traced = export.exporter_tracing(ME, options, exporter)
     before = time.process_time()
     for _ in range(2_000):
         with traced.span("work"):

@@ -8,13 +8,13 @@ import pytest
 from tidings.kernel.errors import Code, TidingsError
 from tidings.run.cli.run import group
 from tidings.run.dev import code
-from tidings.run.dev.engines import refuse_far
-from tidings.run.dev.kinds import Kind, settings_of
-from tidings.run.dev.place import Place, read_json, write_private
-from tidings.run.settings.load import Loaded, load
+from tidings.run.dev.engines import require_local
+from tidings.run.dev.kinds import ProcessSpec, process_settings
+from tidings.run.dev.place import StateDir, read_json, write_private
+from tidings.run.settings.load import LoadedSettings, load
 
 
-def loaded(tmp_path: Path, **environment: str) -> Loaded:
+def loaded(tmp_path: Path, **environment: str) -> LoadedSettings:
     return load({f"TIDINGS_{name}": value for name, value in environment.items()}, tmp_path)
 
 
@@ -34,7 +34,7 @@ def test_a_file_that_holds_no_object_is_as_good_as_none(tmp_path: Path, text: st
 
 
 def test_leaving_takes_tokens_along_and_forgetting_the_keys_too(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = StateDir(tmp_path)
     with place.held():
         for path in (place.client, place.keys, place.header("anna")):
             write_private(path, "{}")
@@ -44,12 +44,12 @@ def test_leaving_takes_tokens_along_and_forgetting_the_keys_too(tmp_path: Path) 
             False,
             True,
         ]
-        place.forget()
+        place.delete()
         assert not place.keys.exists()
 
 
 def test_one_place_is_held_once_and_then_free_again(tmp_path: Path) -> None:
-    place = Place(tmp_path)
+    place = StateDir(tmp_path)
     with place.held(), pytest.raises(TidingsError) as taken, place.held():
         pass
     assert taken.value.code is Code.ENGINES_BUSY
@@ -61,8 +61,8 @@ def test_code_that_does_not_compile_is_told(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("a = 1\n")
     bad.write_text("def a(:\n")
-    assert code.fault_of([good, tmp_path / "gone.py", tmp_path / "script.lua"]) == ""
-    assert "bad.py" in code.fault_of([good, bad])
+    assert code.syntax_error_in([good, tmp_path / "gone.py", tmp_path / "script.lua"]) == ""
+    assert "bad.py" in code.syntax_error_in([good, bad])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_engines_that_are_not_on_this_machine_are_left_alone(
     tmp_path: Path, given: dict[str, str], named: str
 ) -> None:
     with pytest.raises(TidingsError, match=named):
-        refuse_far(loaded(tmp_path, **given))
+        require_local(loaded(tmp_path, **given))
 
 
 def test_engines_in_containers_on_this_machine_are_taken(tmp_path: Path) -> None:
@@ -87,12 +87,12 @@ def test_engines_in_containers_on_this_machine_are_taken(tmp_path: Path) -> None
         "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9092",
         "REDIS_URL": "redis://127.0.0.1:6379",
     }
-    refuse_far(loaded(tmp_path, **given))
+    require_local(loaded(tmp_path, **given))
 
 
 def test_what_somebody_has_set_stays_and_the_rest_is_eased(tmp_path: Path) -> None:
-    kind = Kind("gateway", admin_port=7001, port=7002)
-    given = settings_of(kind, loaded(tmp_path, PROCESS_DRAIN_S="3"), "secret")
+    kind = ProcessSpec("gateway", admin_port=7001, port=7002)
+    given = process_settings(kind, loaded(tmp_path, PROCESS_DRAIN_S="3"), "secret")
     assert "TIDINGS_PROCESS_DRAIN_S" not in given
     assert given["TIDINGS_GATEWAY_PORT"] == "7002"
     assert given["TIDINGS_PROCESS_ADMIN_PORT"] == "7001"
@@ -100,12 +100,12 @@ def test_what_somebody_has_set_stays_and_the_rest_is_eased(tmp_path: Path) -> No
 
 
 def test_the_eased_settings_are_good_for_every_process(tmp_path: Path) -> None:
-    from tidings.run.gateway import leaving, sockets  # noqa: PLC0415 - slow to import
+    from tidings.run.gateway import make_drain_options, make_listen_options  # noqa: PLC0415 - slow to import
 
-    given = settings_of(Kind("gateway", 1, 2), loaded(tmp_path), "x" * 32)
+    given = process_settings(ProcessSpec("gateway", 1, 2), loaded(tmp_path), "x" * 32)
     settings = load(given, tmp_path).settings
-    leaving(settings)
-    sockets(settings)
+    make_drain_options(settings)
+    make_listen_options(settings)
     files = settings.gateway.max_connections + settings.gateway.max_handshakes + 500
     assert files <= 1024
 

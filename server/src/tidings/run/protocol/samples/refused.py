@@ -29,7 +29,7 @@ REFUSED: Final = (
     _bad(
         "id_missing", "A send without an id could not be answered.", _SEND[:1] + _SEND[8:] + ',"text":"hi"}}'
     ),
-    _bad("unknown_kind", "A request of a later protocol.", '{"id":7,"dance":{}}', Code.REQUEST_UNKNOWN.value),
+    _bad("unknown_kind", "A request of a later protocol.", '{"id":7,"dance":{}}', Code.UNKNOWN_REQUEST.value),
     _bad(
         "unknown_field",
         "A typing error is not ignored: this message would stay for ever.",

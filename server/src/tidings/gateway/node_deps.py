@@ -1,0 +1,60 @@
+"""What a gateway node is built from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tidings.gateway.ports import (
+    ChatListing,
+    DeviceChatRows,
+    DeviceQueueReader,
+    HistoryReading,
+    InboxUseCases,
+    NoOfflineNotifier,
+    OfflineNotifier,
+    WatermarkMarking,
+)
+from tidings.gateway.resume.parts import ResumeOptions
+from tidings.gateway.resume.ranges import CatchUpOptions
+from tidings.gateway.signs.desk import EphemeralDeps
+from tidings.kernel.clock import Clock, SystemClock
+from tidings.kernel.pauses import NO_PAUSES, Failpoints
+from tidings.routing.model import GatewayId
+from tidings.routing.ports import BroadcastSubscriber, BusPublisher, BusSubscriber, ConnectionRegistry
+
+type ErrorReporter = Callable[[str, BaseException], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOptions:
+    """`ack_within_s`: so long an ack waits for others of the same user and chat.
+
+    `broadcast_spread_s`: within such a time those who look are told of a broadcast.
+    """
+
+    renew_every_s: float = 10.0
+    ack_within_s: float = 1.0
+    broadcast_spread_s: float = 30.0
+    resume: ResumeOptions = field(default_factory=ResumeOptions)
+    ranges: CatchUpOptions = field(default_factory=CatchUpOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDeps:
+    """What it is given. `gateway` is new at each start of a process."""
+
+    gateway: GatewayId
+    routes: ConnectionRegistry
+    bus: BusPublisher
+    subscriber: BusSubscriber
+    rows: DeviceChatRows
+    queue: DeviceQueueReader
+    listing: ChatListing
+    history: HistoryReading
+    marking: WatermarkMarking
+    ephemeral: EphemeralDeps
+    inboxes: InboxUseCases | None = None
+    broadcast_subscriber: BroadcastSubscriber | None = None
+    offline_notifier: OfflineNotifier = field(default_factory=NoOfflineNotifier)
+    failpoints: Failpoints = NO_PAUSES
+    clock: Clock = field(default_factory=SystemClock)
+    options: NodeOptions = field(default_factory=NodeOptions)
