@@ -10,14 +10,14 @@ settings.load_profile("house")
 pytest_plugins = [
     "fixtures.engines",
     "fixtures.tables",
-    "fixtures.stage",
-    "fixtures.door",
+    "fixtures.use_cases",
+    "fixtures.accounts_env",
     "fixtures.loops",
-    "fixtures.office",
+    "fixtures.delivery_env",
     "fixtures.redis_cluster",
-    "fixtures.gateway",
-    "fixtures.city",
-    "fixtures.post",
+    "fixtures.gateway_process",
+    "fixtures.installation_processes",
+    "fixtures.gateway_env",
 ]
 
 

@@ -74,7 +74,7 @@ storm-presence *args:
 # what a process's lanes hold after many messages: just lane-memory --messages 1000000
 [working-directory: 'server/tests']
 lane-memory *args:
-    uv run python -m load.lane_memory {{ args }}
+    uv run python -m load.append_queue_memory {{ args }}
 
 # mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
 [working-directory: 'server/tests']
@@ -88,7 +88,7 @@ schemathesis *args:
 # the inboxes against plain sets, many steps: just machine-notices --steps 20000
 [working-directory: 'server/tests']
 machine-notices *args:
-    uv run python -m contract.notices {{ args }}
+    uv run python -m contract.inboxes {{ args }}
 
 # format and mend what can be mended by itself
 fix:

@@ -27,20 +27,20 @@ from fixtures.topics import make_topics
 
 from bench.http_load import Loader, Outcome, Request
 from bench.report import print_figures, print_table
-from tidings.accounts.signatures import sign_jws
+from tidings.accounts.jwt import sign_jws
 from tidings.accounts.signing_keys import SigningKeyService
-from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.accounts.store.keys import DynamoSigningKeyStore
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId, new_ulid
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 USERS = 200
 CHATS_EACH = 3
 MESSAGES = 20

@@ -14,30 +14,27 @@ from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import REGION, Tables, make_tables
 
 from bench.report import Spread, print_figures, print_table
-from tidings.chats.manage import ChatCommands
+from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, new_ulid
-from tidings.messages.append import Appender
-from tidings.messages.content import Content
-from tidings.messages.lane import AppendDeps
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, initial_epoch, new_ulid
+from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Entry, EntryKind
-from tidings.messages.send import MessageSender
+from tidings.messages.sender import Appender, Content, MessageSender
 from tidings.messages.store import DynamoEditWriter, DynamoMessageLog
 from tidings.messages.store.items import entry_item
 from tidings.messages.store.log import ABSENT
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
-from tidings.tables.patterns import messages as patterns
-from tidings.tenants.keys import KeyPolicy, KeyRing
-from tidings.tenants.kms_file import FileKms
+from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.patterns import chats as patterns
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
+from tidings.tenants.kms import FileKms
 from tidings.tenants.store import DynamoKeyStore
 
 CHATS = 256

@@ -10,9 +10,9 @@ import numpy as np
 from bench.report import Spread, print_figures, print_table
 from tidings_harness.checking.check import check
 from tidings_harness.history.events import RECORD, EntryCategory
-from tidings_harness.history.loading import History, load_history
-from tidings_harness.history.writing import Recorder
-from tidings_harness.imagined import SyntheticSetup, synthesize
+from tidings_harness.history.loader import History, load_history
+from tidings_harness.history.recorder import Recorder
+from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 
 
 def written(history: History, directory: Path) -> None:

@@ -19,10 +19,10 @@ import uvloop
 from aiobotocore.session import get_session
 
 from bench.report import Spread, print_figures, print_table
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.transactions import Put
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.requests import Put
 
 BODY = b"{}"
 ANSWER = (

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
-from fixtures.city import InstallationProcesses, ProcessKind, installation_on
-from fixtures.gateway import RunningGateway
+from fixtures.gateway_process import RunningGateway
+from fixtures.installation_processes import InstallationProcesses, ProcessKind, installation_on
 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.report import print_figures, print_table
 from bench.whole.using import cpu_us
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 
 _TICKS_PER_S = 100

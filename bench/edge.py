@@ -10,17 +10,14 @@ from typing import Any, cast
 from bench.report import Spread, print_figures, print_table
 from tidings.accounts.model import Principal
 from tidings.api.app import make_app
-from tidings.api.options import ApiOptions
-from tidings.api.ports import NoApiLimits, NoApiTelemetry
-from tidings.api.services import ApiServices
-from tidings.chats.look import ChatView
-from tidings.chats.model import Chat, ChatType, Interval, Membership, Role
+from tidings.api.services import ApiOptions, ApiServices, NoApiLimits, NoApiTelemetry
+from tidings.chats.model import Chat, ChatType, Membership, Role
+from tidings.chats.queries import ChatView
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, MessageId, TenantId, UserId
-from tidings.kernel.secrets import Secret
-from tidings.messages.content import Content
+from tidings.kernel.security import Secret
 from tidings.messages.history import ContentState, HistorySlice, VisibleEntry
-from tidings.messages.model import Entry, EntryKind
-from tidings.messages.send import SendResult
+from tidings.messages.model import Entry, EntryKind, Interval
+from tidings.messages.sender import Content, SendResult
 
 CHAT, ANNA = ChatKey(TenantId("acme"), ChatId("gLAJWK6M7H3QFQ3PWXCZ5GZQD")), UserId("anna")
 HEADERS = [(b"authorization", b"Bearer x"), (b"host", b"api"), (b"content-type", b"application/json")]

@@ -20,7 +20,7 @@ from bench.gateway_process import Taken, authenticated
 from bench.gateway_servers import SERVERS
 from bench.report import Spread, print_figures, print_table
 from tidings.wire.codec import encode_push
-from tidings.wire.frames.reading import EntryPush
+from tidings.wire.frames.history import EntryPush
 
 SAMPLE = EntryPush(
     chat="01JCQ3V5W8X9Y0Z1A2B3C4D5E6",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import psutil
-from fixtures.gateway import RunningGateway, open_crowd
+from fixtures.gateway_process import RunningGateway, open_crowd
 from fixtures.installation import installation
 
 _WARM = 200

@@ -14,10 +14,9 @@ import picows
 import uvloop
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
-from tidings.gateway.socket.choose import BackendName, load_backend
-from tidings.gateway.socket.listener import WebSocketListener
-from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import Socket, UpgradeRequest
+from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.ports import ListenOptions, Socket, UpgradeRequest, UpgradeRules
+from tidings.gateway.transport.websockets_transport import BackendName, load_backend
 
 PUSH = b'{"push":{"chat":"01JCQ","sequence":42,"from":"u1","text":"' + b"x" * 140 + b'"}}'
 PATH = "/v1/socket"

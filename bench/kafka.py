@@ -17,12 +17,12 @@ from confluent_kafka import Producer as RawProducer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.report import Spread, print_figures, print_table
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.app.settings import load
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import KafkaConsumer, consumer_config
-from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning, producer_config
 from tidings.platform.kafka.records import Batch, Record
-from tidings.run.settings import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

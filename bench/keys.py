@@ -11,8 +11,8 @@ from pathlib import Path
 from bench.report import Spread, print_figures, print_table
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.tenants.keys import KeyPolicy, KeyRing
-from tidings.tenants.kms_file import FileKms
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
+from tidings.tenants.kms import FileKms
 from tidings.tenants.model import WrappedKey
 
 CHAT = ChatKey(TenantId("acme"), ChatId("01ARZ3NDEKTSV4RRFFQ69G5FAV"))

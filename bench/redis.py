@@ -17,13 +17,13 @@ import redis.asyncio as redis_py
 import uvloop
 
 from bench.report import Spread, print_figures, print_table
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.keys import KeyBuilder
 from tidings.platform.redis.options import RedisOptions
-from tidings.platform.redis.resp import pack_command
+from tidings.platform.redis.pipeline import pack_command
 
 KEY = KeyBuilder("bench").key("acme", "01J8ZQ4M2Y9T6W3K5N7P0R1S2X", "route")
 VALUE = b"gateway-01J8ZQ4M2Y9T6W3K5N7P0R1S2V:1789000000123:phone".ljust(100)

@@ -10,9 +10,9 @@ import asyncio
 import json
 
 import psutil
-from fixtures.gateway import GatewayProcess, RunningGateway, SocketDevice
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.gateway_process import GatewayProcess, RunningGateway, SocketDevice
 from fixtures.installation import installation
-from fixtures.lists import ChatListEnv
 
 from bench.report import print_figures, print_table
 from tidings.kernel.ids import ChatKey, UserId

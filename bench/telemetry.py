@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable
 
 from tidings.platform.telemetry import logs, tracing
-from tidings.platform.telemetry.export import exporter_tracing
-from tidings.platform.telemetry.identity import ProcessIdentity
-from tidings.platform.telemetry.logs import LogOptions
+from tidings.platform.telemetry.logs import LogOptions, ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.platform.telemetry.tracing import Tracing, TracingOptions
+from tidings.platform.telemetry.tracing import Tracing, TracingOptions, exporter_tracing
 
 ROUNDS = 5
 ME = ProcessIdentity("bench", "one")

@@ -17,10 +17,9 @@ from fixtures.memory_tenants import MemoryTenantStore
 
 from bench.report import Spread, print_figures, print_table
 from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.credentials import CredentialVerifierChain
-from tidings.accounts.jwks import VerificationKeys
+from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
+from tidings.accounts.verification_keys import VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
 from tidings.tenants.settings import TenantReader

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidings.engines.cache import default_cache
+from tidings.engines.jars import default_cache
 
 LOADER = Path(__file__).parent / "load"
 _DEBIAN = ("postgresql", "ejabberd", "erlang-p1-pgsql")

@@ -8,15 +8,15 @@ from functools import partial
 from itertools import batched
 
 import uvloop
-from fixtures.gateway import GatewayProcess, SocketDevice
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.gateway_process import GatewayProcess, SocketDevice
 from fixtures.installation import installation
-from fixtures.lists import ChatListEnv
-from fixtures.stage import ANNA, UseCaseEnv
+from fixtures.use_cases import ANNA, UseCaseEnv
 
 from bench.whole.model import Found, Growth, line
 from bench.whole.using import cpu_us, listener
 from tidings.kernel.ids import UserId
-from tidings.wire.bounds import MAX_POSITIONS
+from tidings.wire.fields import MAX_POSITIONS
 
 _AT_ONCE = 32
 _PAGE = 50

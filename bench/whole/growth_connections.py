@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from fixtures.gateway import GatewayProcess, RunningGateway, open_crowd
+from fixtures.gateway_process import GatewayProcess, RunningGateway, open_crowd
 from fixtures.installation import installation
 
 from bench.gateway import Child

@@ -7,7 +7,7 @@ from itertools import count
 
 import uvloop
 from fixtures.installation import installation
-from fixtures.stage import ANNA, BEN, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
 from bench.whole.model import Figure, Found, Growth, figure, line
 from bench.whole.using import cpu_us, listener

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import uvloop
-from fixtures.stage import by
+from fixtures.use_cases import by
 
 from bench.e2e import Installation, Measured, Phase, installation
 from bench.e2e_devices import Line, Pair, Tally
 from bench.whole.model import Found, Growth, figure, line
-from tidings.chats.manage import ChatCommands
+from tidings.chats.commands import ChatCommands
 from tidings.kernel.ids import UserId
 
 _HANDLED_WITHIN_S = 240.0

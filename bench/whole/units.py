@@ -3,9 +3,9 @@
 from collections.abc import Awaitable
 
 import uvloop
+from fixtures.chat_list_env import ChatListEnv
 from fixtures.installation import installation
-from fixtures.lists import ChatListEnv
-from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
 
 from bench.whole.model import Figure, Found, figure
 from tidings.kernel.ids import ChatKey, UserId

@@ -6,9 +6,9 @@ import pytest
 from tidings_harness.checking.check import check
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.history.events import RECORD, EventKind
-from tidings_harness.history.loading import History
-from tidings_harness.imagined import SyntheticSetup, synthesize
+from tidings_harness.history.loader import History
 from tidings_harness.mutants import MUTANTS
+from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 
 TOWN = SyntheticSetup()
 

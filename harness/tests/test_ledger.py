@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tidings_harness.history.events import EntryCategory, EventKind
-from tidings_harness.history.loading import load_history
-from tidings_harness.history.writing import Recorder
-from tidings_harness.workload.ledger import RunState, entry_text
-from tidings_sdk.frames.reading import Entry
+from tidings_harness.history.loader import load_history
+from tidings_harness.history.recorder import Recorder
+from tidings_harness.workload.run_state import RunState, entry_text
+from tidings_sdk.frames.history import Entry
 
 
 @pytest.fixture

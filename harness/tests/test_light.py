@@ -3,10 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from tidings_harness.history.writing import Recorder
-from tidings_harness.workload.ledger import RunState
-from tidings_harness.workload.light import FrameCache, LightDevice
-from tidings_harness.workload.site import TargetInstallation
+from tidings_harness.history.recorder import Recorder
+from tidings_harness.workload.light_device import FrameCache, LightDevice
+from tidings_harness.workload.run_state import RunState
+from tidings_harness.workload.target import TargetInstallation
 
 
 def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 from tidings_harness.history.events import RECORD, EntryCategory, EventKind, Outcome
-from tidings_harness.history.loading import load_history
-from tidings_harness.history.writing import Recorder
+from tidings_harness.history.loader import load_history
+from tidings_harness.history.recorder import Recorder
 
 _KILLED_IN_MID_OPERATION = """
 import os, signal, sys
 from pathlib import Path
 from tidings_harness.history.events import EventKind, Outcome
-from tidings_harness.history.writing import Recorder
+from tidings_harness.history.recorder import Recorder
 
 recorder = Recorder(Path(sys.argv[1]), 7)
 phone, chat = recorder.name("anna/phone"), recorder.name("us")

@@ -13,9 +13,8 @@ from tidings_sdk import (
     SendFailed,
     SendUnconfirmed,
 )
-from tidings_sdk.frames.writing import Send
-from tidings_sdk.outbox import OutboxEntry
-from tidings_sdk.stores.port import StoreOwner
+from tidings_sdk.frames.messages import Send
+from tidings_sdk.stores.store import OutboxEntry, StoreOwner
 
 
 def tried(after: int, *, epoch: int = 0) -> MemoryStore:

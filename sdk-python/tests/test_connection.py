@@ -5,7 +5,9 @@ import json
 import pytest
 
 from tidings_sdk.backoff import Backoff
-from tidings_sdk.connection import (
+from tidings_sdk.frames.ephemeral import TypingPush
+from tidings_sdk.frames.history import GetHistory, HistoryPage
+from tidings_sdk.protocol import (
     Abandon,
     Authenticated,
     BecameLive,
@@ -17,9 +19,7 @@ from tidings_sdk.connection import (
     State,
     Write,
 )
-from tidings_sdk.frames.reading import GetHistory, HistoryPage
-from tidings_sdk.frames.signs import TypingPush
-from tidings_sdk.pace import TokenBucket
+from tidings_sdk.token_bucket import TokenBucket
 
 WELCOME = (
     '{"id":1,"ok":{"protocol":1,"user":"anna","device":"d","epoch":3,"at":1,"heartbeat_s":25,'

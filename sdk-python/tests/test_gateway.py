@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from faults.proxy import TcpProxy
-from fixtures.cutting import connection_cutter, cut_before
-from fixtures.gateway import GatewayProcess
+from fixtures.connection_cutter import connection_cutter, cut_before
+from fixtures.gateway_process import GatewayProcess
 
 from tidings_sdk import Client, FileStore, RequestRefused, SendFailed, Timeouts
 

@@ -4,7 +4,7 @@ import pytest
 
 from tidings_sdk import inbox as inbox_of
 from tidings_sdk.errors import RequestRefused, RequestTimeout
-from tidings_sdk.frames.notices import (
+from tidings_sdk.frames.inbox import (
     BroadcastUpdate,
     GetCounts,
     InboxCounts,
@@ -13,7 +13,7 @@ from tidings_sdk.frames.notices import (
     MarkNotifications,
     NotificationPage,
 )
-from tidings_sdk.frames.shape import Body, ErrorBody
+from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.inbox import Inbox, InboxRegistry
 
 

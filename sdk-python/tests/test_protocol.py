@@ -9,8 +9,8 @@ import pytest
 
 from tidings_sdk import close_codes
 from tidings_sdk.codec import Response, decode_frame, encode_request
-from tidings_sdk.frames.shape import Body
-from tidings_sdk.frames.table import PROTOCOL, PUSHES, REQUESTS
+from tidings_sdk.frames.registry import PROTOCOL, PUSHES, REQUESTS
+from tidings_sdk.frames.structs import Body
 
 PUBLISHED = Path(__file__).parents[2] / "protocol"
 SCHEMA = json.loads((PUBLISHED / "frames.schema.json").read_text())

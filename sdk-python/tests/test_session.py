@@ -17,7 +17,7 @@ from tidings_sdk import (
     RequestRefused,
     StoreOwnerMismatch,
 )
-from tidings_sdk.stores.port import StoreOwner
+from tidings_sdk.stores.store import StoreOwner
 
 
 class Tokens:

@@ -192,7 +192,7 @@ async def test_typing_of_others_is_told_and_ends_with_their_message() -> None:
 
 
 async def test_typing_of_others_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidings_sdk.typists.ENDS_AFTER_S", 0.05)
+    monkeypatch.setattr("tidings_sdk.typing_state.ENDS_AFTER_S", 0.05)
     async with ScriptedServer() as server, client_of(server) as client:
         reader = Reader(client)
         await live(server)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tidings_sdk import ChatRow, FileStore, MemoryStore, StoreInUse
-from tidings_sdk.frames.writing import Edit, React, Redact, Send
-from tidings_sdk.outbox import OutboxEntry
-from tidings_sdk.stores.port import Store, StoreOwner
+from tidings_sdk.frames.messages import Edit, React, Redact, Send
+from tidings_sdk.stores.store import OutboxEntry, Store, StoreOwner
 
 ROWS = [
     OutboxEntry(
@@ -84,8 +83,8 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -
     script = f"""
 import os, signal
 from tidings_sdk import ChatRow, FileStore
-from tidings_sdk.outbox import OutboxEntry
-from tidings_sdk.frames.writing import Send
+from tidings_sdk.stores.store import OutboxEntry
+from tidings_sdk.frames.messages import Send
 store = FileStore({str(tmp_path / "outbox")!r})
 row = OutboxEntry(Send(chat="g1", client_message_id="k-1", text="hi"))
 store.add(row)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.chats.model import Interval, Membership, Role
-from tidings.delivery import status as server
+from tidings.chats.model import Membership, Role
+from tidings.delivery import watermarks as server
 from tidings.delivery.model import MessageStatus
 from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.model import Entry as StoredEntry
-from tidings.messages.model import EntryKind
+from tidings.messages.model import EntryKind, Interval
 from tidings_sdk import DeliveryStatus, Entry
-from tidings_sdk.frames.watermarks import MemberWatermarks, Receipts
-from tidings_sdk.ticks import ChatReceipts
+from tidings_sdk.frames.ephemeral import MemberWatermarks, Receipts
+from tidings_sdk.receipts import ChatReceipts
 
 PEOPLE = ("anna", "ben", "cleo", "dora")
 

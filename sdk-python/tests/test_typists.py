@@ -2,7 +2,7 @@
 
 from math import inf
 
-from tidings_sdk.typists import ENDS_AFTER_S, TYPING_EVERY_S, TypingSender, TypingUsers
+from tidings_sdk.typing_state import ENDS_AFTER_S, TYPING_EVERY_S, TypingSender, TypingUsers
 
 
 def test_it_ends_after_some_seconds_without_another_sign() -> None:

@@ -7,7 +7,7 @@ from scripted_server import ScriptedServer, error
 from stage import NOW_MS, staged, town, watched
 
 from tidings_terminal.chat_view import ChatView
-from tidings_terminal.panes import ChatPane
+from tidings_terminal.widgets import ChatPane
 
 SIZES = [(80, 24), (120, 36), (50, 15)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tidings_terminal.address import EndpointMissing, from_dev, from_options
 from tidings_terminal.command import chat
+from tidings_terminal.endpoint import EndpointMissing, from_dev, from_options
 
 
 def written(directory: Path, token: str = "t-1") -> Path:
@@ -56,7 +56,7 @@ def test_one_of_the_two_ways_is_to_be_said(words: list[str]) -> None:
 
 def test_the_servers_command_line_lists_it_without_loading_it() -> None:
     script = (
-        "import sys; from click.testing import CliRunner; from tidings.run.cli import tidings\n"
+        "import sys; from click.testing import CliRunner; from tidings.cli import tidings\n"
         "shown = CliRunner().invoke(tidings, ['--help']).output\n"
         "print('chat ' in shown, 'tidings_terminal' in sys.modules)\n"
         "shown = CliRunner().invoke(tidings, ['chat', '--help']).output\n"

@@ -4,7 +4,7 @@ import pytest
 from scripted_inbox import ScriptedInbox
 from stage import NOW_MS, staged, town
 
-from tidings_terminal import desk
+from tidings_terminal import inbox_controller
 
 SIZES = [(80, 24), (120, 36)]
 
@@ -188,7 +188,7 @@ async def test_what_expires_goes_by_itself() -> None:
 
 
 async def test_what_is_refused_for_now_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "_RETRY_S", 0.0)
+    monkeypatch.setattr(inbox_controller, "_RETRY_S", 0.0)
     inbox = filled()
     answer = inbox.server.answers.pop("notices")
     inbox.server.answers["notices"] = lambda _: {

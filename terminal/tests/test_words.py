@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, State
-from tidings_terminal import words
-from tidings_terminal.views import fit_text
+from tidings_terminal import formatting
+from tidings_terminal.rendering import fit_text
 
 DAY_MS = 24 * 3600 * 1000
 NOON = 1_763_208_000_000  # 15 November 2025, 12:00 UTC
@@ -17,15 +17,15 @@ NOON = 1_763_208_000_000  # 15 November 2025, 12:00 UTC
 
 @given(st.text(), st.integers(0, 40))
 def test_whatever_the_text_it_fits_and_holds_no_control(text: str, width: int) -> None:
-    shown = fit_text(words.one_line(text), width)
+    shown = fit_text(formatting.one_line(text), width)
     assert cell_len(shown) == width
     assert not [c for c in shown if ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or c in "\u202a\u202e\u2066\u2069"]
 
 
 def test_emoji_and_scripts_that_need_joiners_keep_them() -> None:
     family, persian = "\U0001f469\u200d\U0001f467", "\u0645\u06cc\u200c\u062e"
-    assert words.strip_controls(family) == family
-    assert words.strip_controls(persian) == persian
+    assert formatting.strip_controls(family) == family
+    assert formatting.strip_controls(persian) == persian
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_emoji_and_scripts_that_need_joiners_keep_them() -> None:
     [(NOON - 3600_000, "11:00"), (NOON - DAY_MS, "14 Nov"), (NOON - 400 * DAY_MS, "11 Oct 2024")],
 )
 def test_the_hour_of_today_the_day_of_before(at: int, said: str) -> None:
-    assert words.format_clock(at, NOON, UTC) == said
+    assert formatting.format_clock(at, NOON, UTC) == said
 
 
 def test_days_are_those_of_the_reader() -> None:
     midnight = NOON + 12 * 3600_000
-    assert words.format_day(midnight, UTC) == "Sunday 16 November 2025"
-    assert words.format_day(midnight, timezone(timedelta(hours=-1))) == "Saturday 15 November 2025"
+    assert formatting.format_day(midnight, UTC) == "Sunday 16 November 2025"
+    assert formatting.format_day(midnight, timezone(timedelta(hours=-1))) == "Saturday 15 November 2025"
 
 
 @pytest.mark.parametrize(
@@ -54,27 +54,30 @@ def test_days_are_those_of_the_reader() -> None:
     ],
 )
 def test_ticks_differ_by_more_than_a_colour(status: MessageStatus, said: str) -> None:
-    assert words.delivery_mark(status) == said
+    assert formatting.delivery_mark(status) == said
 
 
 def test_who_types() -> None:
-    assert words.typing_text(()) == ""
-    assert words.typing_text(("ben",)) == "ben is typing …"
-    assert words.typing_text(("ben", "cleo")) == "ben and cleo are typing …"
-    assert words.typing_text(("a", "b", "c")) == "3 people are typing …"
+    assert formatting.typing_text(()) == ""
+    assert formatting.typing_text(("ben",)) == "ben is typing …"
+    assert formatting.typing_text(("ben", "cleo")) == "ben and cleo are typing …"
+    assert formatting.typing_text(("a", "b", "c")) == "3 people are typing …"
 
 
 def test_the_connection_counts_down() -> None:
-    assert words.connection_text(State.CLOSED, 2.6) == "○ no connection, next try in 3 s"
-    assert words.connection_text(State.CLOSED, -0.2) == "○ no connection, next try in 0 s"
-    assert len({words.connection_text(state, None) for state in State}) == len(State) - 1
+    assert formatting.connection_text(State.CLOSED, 2.6) == "○ no connection, next try in 3 s"
+    assert formatting.connection_text(State.CLOSED, -0.2) == "○ no connection, next try in 0 s"
+    assert len({formatting.connection_text(state, None) for state in State}) == len(State) - 1
 
 
 def test_presence_and_last_seen() -> None:
-    assert words.presence_text(None, NOON) == ""
-    assert words.presence_text(PresenceChanged("ben", "away"), NOON) == "◐ away"
-    assert words.presence_text(PresenceChanged("ben", "offline", NOON - 60_000), NOON) == "○ last seen 11:59"
-    assert words.presence_text(PresenceChanged("ben", "offline"), NOON) == "○ offline"
+    assert formatting.presence_text(None, NOON) == ""
+    assert formatting.presence_text(PresenceChanged("ben", "away"), NOON) == "◐ away"
+    assert (
+        formatting.presence_text(PresenceChanged("ben", "offline", NOON - 60_000), NOON)
+        == "○ last seen 11:59"
+    )
+    assert formatting.presence_text(PresenceChanged("ben", "offline"), NOON) == "○ offline"
 
 
 @pytest.mark.parametrize(
@@ -89,4 +92,4 @@ def test_presence_and_last_seen() -> None:
     ],
 )
 def test_what_happened(kind: str, users: tuple[str, ...], said: str) -> None:
-    assert words.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == said
+    assert formatting.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == said

@@ -6,9 +6,9 @@ from textual.binding import Binding
 from textual.widgets._footer import FooterKey
 
 from tidings_terminal.app import ChatApp
-from tidings_terminal.inbox_panes import NotificationList
-from tidings_terminal.keys import COMMANDS, key_names
-from tidings_terminal.panes import Composer, ThreadPane
+from tidings_terminal.inbox_widgets import NotificationList
+from tidings_terminal.key_bindings import COMMANDS, key_names
+from tidings_terminal.widgets import Composer, ThreadPane
 
 PROMPT = "Type a message"
 QUESTION = "Delete this message for everyone?"

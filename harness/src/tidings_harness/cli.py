@@ -9,14 +9,14 @@ import click
 import uvloop
 
 from tidings_harness.checking.check import check, check_all
-from tidings_harness.imagined import SyntheticSetup, synthesize
 from tidings_harness.mutants import MUTANTS
-from tidings_harness.notices.cli import group as notices
+from tidings_harness.notifications.cli import group as notices
 from tidings_harness.options import DurationParam, friendly_errors, installation_options, token_options
 from tidings_harness.report import verdict_json, verdict_page
-from tidings_harness.workload.load import HarnessRun
+from tidings_harness.synthetic_history import SyntheticSetup, synthesize
+from tidings_harness.workload.run import HarnessRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
-from tidings_harness.workload.site import TargetInstallation
+from tidings_harness.workload.target import TargetInstallation
 
 
 @click.group()

@@ -8,8 +8,8 @@ import numpy as np
 
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.history.events import EntryCategory, EventKind, Events, Numbers, Outcome
-from tidings_harness.history.loading import History
-from tidings_harness.imagined import SyntheticSetup, device_id, moves
+from tidings_harness.history.loader import History
+from tidings_harness.synthetic_history import SyntheticSetup, device_id, moves
 
 type Change = Callable[[Events, SyntheticSetup], Events]
 

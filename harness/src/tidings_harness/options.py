@@ -13,7 +13,7 @@ import click
 import httpx
 from joserfc.errors import JoseError
 
-from tidings_harness.workload.site import SetupFailed, signer
+from tidings_harness.workload.target import SetupFailed, signer
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3_600}
 

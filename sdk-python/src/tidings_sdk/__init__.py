@@ -3,7 +3,6 @@
 from tidings_sdk import dev
 from tidings_sdk.chat import Chat
 from tidings_sdk.client import Client
-from tidings_sdk.connection import State
 from tidings_sdk.errors import (
     ClientStopped,
     CredentialRefused,
@@ -32,20 +31,15 @@ from tidings_sdk.events import (
     ReceiptsChanged,
     TypingChanged,
 )
-from tidings_sdk.frames.notices import (
-    BroadcastUpdate,
-    InboxCounts,
-    InboxUpdate,
-    Notification,
-    NotificationPage,
-)
-from tidings_sdk.frames.reading import ChatRow, Entry, HistoryPage, Reaction
+from tidings_sdk.frames.history import ChatRow, Entry, HistoryPage, Reaction
+from tidings_sdk.frames.inbox import BroadcastUpdate, InboxCounts, InboxUpdate, Notification, NotificationPage
 from tidings_sdk.inbox import Inbox
-from tidings_sdk.sending import QueuedSend
+from tidings_sdk.protocol import State
+from tidings_sdk.receipts import DeliveryStatus, MessageStatus
+from tidings_sdk.send_queues import QueuedSend
 from tidings_sdk.session import Timeouts
 from tidings_sdk.stores.file import FileStore
 from tidings_sdk.stores.memory import MemoryStore
-from tidings_sdk.ticks import DeliveryStatus, MessageStatus
 
 __all__ = [
     "BroadcastUpdate",

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol, final
 
+from tidings_sdk.ephemeral import EphemeralState
 from tidings_sdk.fields import Data
-from tidings_sdk.frames.reading import ChatRow, GetHistory, HistoryPage
-from tidings_sdk.frames.shape import Body
-from tidings_sdk.frames.watermarks import Read
-from tidings_sdk.frames.writing import Edit, React, Redact, Send
-from tidings_sdk.keys import new_client_message_id
-from tidings_sdk.outbox import Request
-from tidings_sdk.sending import QueuedSend
-from tidings_sdk.signs import EphemeralState
-from tidings_sdk.ticks import MessageStatus
+from tidings_sdk.frames.ephemeral import Read
+from tidings_sdk.frames.history import ChatRow, GetHistory, HistoryPage
+from tidings_sdk.frames.messages import Edit, React, Redact, Send
+from tidings_sdk.frames.structs import Body
+from tidings_sdk.receipts import MessageStatus
+from tidings_sdk.send_queues import QueuedSend, new_client_message_id
+from tidings_sdk.stores.store import Request
 
 
 class ChatBackend(Protocol):

@@ -8,17 +8,17 @@ from typing import Literal, Self, final
 
 from tidings_sdk import dev
 from tidings_sdk.chat import Chat
-from tidings_sdk.connection import State
+from tidings_sdk.client_core import ClientCore
 from tidings_sdk.credentials import Credentials, Provider
-from tidings_sdk.device import ClientCore
+from tidings_sdk.ephemeral import PresenceState
 from tidings_sdk.errors import ClientStopped
 from tidings_sdk.events import LOG_EVENTS, Event, PresenceChanged
-from tidings_sdk.frames.reading import ChatRow
+from tidings_sdk.frames.history import ChatRow
 from tidings_sdk.inbox import Inbox
+from tidings_sdk.protocol import State
 from tidings_sdk.session import DialOptions, Timeouts
-from tidings_sdk.signs import PresenceState
 from tidings_sdk.stores.memory import MemoryStore
-from tidings_sdk.stores.port import Store
+from tidings_sdk.stores.store import Store
 
 
 @final

@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.frames.table import NAME_OF, PUSHES
+from tidings_sdk.frames.registry import NAME_OF, PUSHES
+from tidings_sdk.frames.structs import Body, ErrorBody
 
 
 class Response(NamedTuple):

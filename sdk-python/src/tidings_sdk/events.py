@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidings_sdk.connection import State
 from tidings_sdk.errors import SendFailed
-from tidings_sdk.frames.notices import BroadcastUpdate, InboxUpdate
-from tidings_sdk.frames.reading import ChatRow, Entry
+from tidings_sdk.frames.history import ChatRow, Entry
+from tidings_sdk.frames.inbox import BroadcastUpdate, InboxUpdate
+from tidings_sdk.protocol import State
 
 
 class EventOrigin(StrEnum):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, final
 
 from tidings_sdk.errors import RequestRefused, TidingsError
-from tidings_sdk.frames.notices import (
+from tidings_sdk.frames.inbox import (
     BroadcastUpdate,
     GetCounts,
     InboxCounts,
@@ -18,7 +18,7 @@ from tidings_sdk.frames.notices import (
     NotificationMark,
     NotificationPage,
 )
-from tidings_sdk.frames.shape import Body
+from tidings_sdk.frames.structs import Body
 
 _WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 

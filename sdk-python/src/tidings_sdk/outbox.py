@@ -6,37 +6,14 @@ A row is in the store before its first try, with the key and the `after` of all 
 from collections import deque
 from typing import Final, NamedTuple, final
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from tidings_sdk.errors import OutboxFull
-from tidings_sdk.frames.reading import Entry
-from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.frames.writing import CommitResult, Edit, React, Redact, Send
-from tidings_sdk.stores.port import Store
+from tidings_sdk.frames.history import Entry
+from tidings_sdk.frames.messages import CommitResult, Send
+from tidings_sdk.frames.structs import Body, ErrorBody
+from tidings_sdk.stores.store import OutboxEntry, Store
 
 MAX_FAILURES: Final = 5
 """So often a server may fail at a row by its own mistake before those behind it get their turn."""
-
-type Request = Send | Edit | Redact | React
-
-
-class OutboxEntry(Struct, frozen=True):
-    """`epoch` is that of `after`."""
-
-    request: Request
-    epoch: int | None = None
-
-    @property
-    def chat(self) -> str:
-        return self.request.chat
-
-    @property
-    def key(self) -> str:
-        return self.request.client_message_id
-
-    def sent_after(self, after: int, epoch: int) -> "OutboxEntry":
-        return OutboxEntry(replace(self.request, after=after), epoch)
 
 
 class Accepted(NamedTuple):

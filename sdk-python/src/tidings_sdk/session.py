@@ -19,7 +19,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, InvalidURI, W
 from tidings_sdk import close_codes
 from tidings_sdk.backoff import FIRST_S, LONGEST_S, Backoff
 from tidings_sdk.codec import encode_request
-from tidings_sdk.connection import (
+from tidings_sdk.credentials import Credentials
+from tidings_sdk.errors import ClientStopped, RequestTimeout, TidingsError
+from tidings_sdk.events import ConnectionStateChanged
+from tidings_sdk.frames.session import Welcome
+from tidings_sdk.frames.structs import Body, ErrorBody
+from tidings_sdk.protocol import (
     Abandon,
     Authenticated,
     BecameLive,
@@ -32,13 +37,8 @@ from tidings_sdk.connection import (
     State,
     Write,
 )
-from tidings_sdk.credentials import Credentials
-from tidings_sdk.errors import ClientStopped, RequestTimeout, TidingsError
-from tidings_sdk.events import ConnectionStateChanged
-from tidings_sdk.frames.connecting import Welcome
-from tidings_sdk.frames.shape import Body, ErrorBody
-from tidings_sdk.pace import TokenBucket
-from tidings_sdk.returning import ReconnectPolicy
+from tidings_sdk.reconnect_policy import ReconnectPolicy
+from tidings_sdk.token_bucket import TokenBucket
 
 SDK = "tidings-python/0.1.0"
 _MAX_FRAME_BYTES = 16 * 2**20

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tidings.platform.dynamo.access import Operation
-from tidings.tables.patterns import SUBJECTS
-from tidings.tables.patterns.forms import Pattern
+from tidings.platform.dynamo.operations import Operation
+from tidings.schema.tables.patterns import SUBJECTS
+from tidings.schema.tables.patterns.builders import Pattern
 
 CONSTANTS = {
     f"{subject.__name__}.{name}": pattern.name

@@ -6,11 +6,10 @@ import pytest
 from architecture import first_data_model as asked
 from architecture.dynamo_calls import CONSTANTS, breaches, used_patterns
 
-from tidings.platform.dynamo.access import Consistency, Operation
-from tidings.tables.declaration import BY_NAME, TABLES
-from tidings.tables.patterns import PATTERNS, REGISTRY
-from tidings.tables.patterns.forms import Pattern, PatternRole
-from tidings.tables.patterns.replaced import REPLACEMENTS
+from tidings.platform.dynamo.operations import Consistency, Operation
+from tidings.schema.tables.declaration import BY_NAME, TABLES
+from tidings.schema.tables.patterns import PATTERNS, REGISTRY
+from tidings.schema.tables.patterns.builders import REPLACEMENTS, Pattern, PatternRole
 
 SOURCE = Path(__file__).parents[2] / "src" / "tidings"
 CLIENT = SOURCE / "platform" / "dynamo"
@@ -117,7 +116,7 @@ def test_the_source_names_no_scan_and_does_not_go_round_the_client(path: Path) -
 
 def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
     """The list only gets shorter: take a name out with the change that uses it."""
-    sources = (path.read_text() for path in modules() if not path.is_relative_to(SOURCE / "tables"))
+    sources = (path.read_text() for path in modules() if not path.is_relative_to(SOURCE / "schema/tables"))
     used = set().union(*map(used_patterns, sources))
     assert sorted(used & NOT_YET_USED) == [], "used by now: take it out of not_yet_used.txt"
     assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "nobody uses it"
@@ -127,13 +126,13 @@ def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from tidings.tables.patterns.messages import APPEND\n",
-        "from tidings.tables.patterns.messages import APPEND as PUT_ENTRY\nuse(PUT_ENTRY)\n",
-        "from tidings.tables.patterns import messages\nuse(messages.APPEND)\n",
-        "from tidings.tables.patterns import messages as ways\nuse(ways.APPEND)\n",
-        "from tidings.tables import patterns\nuse(patterns.messages.APPEND)\n",
-        "import tidings.tables.patterns.messages\nuse(tidings.tables.patterns.messages.APPEND)\n",
-        "import tidings.tables.patterns.messages as ways\nuse(ways.APPEND)\n",
+        "from tidings.schema.tables.patterns.chats import APPEND\n",
+        "from tidings.schema.tables.patterns.chats import APPEND as PUT_ENTRY\nuse(PUT_ENTRY)\n",
+        "from tidings.schema.tables.patterns import chats\nuse(chats.APPEND)\n",
+        "from tidings.schema.tables.patterns import chats as ways\nuse(ways.APPEND)\n",
+        "from tidings.schema.tables import patterns\nuse(patterns.chats.APPEND)\n",
+        "import tidings.schema.tables.patterns.chats\nuse(tidings.schema.tables.patterns.chats.APPEND)\n",
+        "import tidings.schema.tables.patterns.chats as ways\nuse(ways.APPEND)\n",
     ],
 )
 def test_a_used_pattern_is_found_however_it_is_imported(source: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 from architecture import sdk_reference
 
 import tidings_sdk
-from tidings.api.error_pages import SOURCE as ERRORS
+from tidings.api.openapi import SOURCE as ERRORS
+from tidings.cli import COMMANDS, plugin_commands
 from tidings.kernel.errors import Code
-from tidings.run.cli import COMMANDS, plugin_commands
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "server" / "src" / "tidings"
@@ -146,9 +146,9 @@ def test_every_dependency_is_explained() -> None:
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
-CLI = SOURCE / "run" / "cli"
+CLI = SOURCE / "cli"
 PRINTS_BY_ITSELF = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
-"""`tidings.run.cli.output` has the safe form of each."""
+"""`tidings.cli.output` has the safe form of each."""
 
 
 def prints_by_itself(tree: ast.AST) -> set[str]:

@@ -8,14 +8,41 @@ from collections.abc import Iterator, Mapping
 import grimp
 import pytest
 
-NOT_SUBJECTS = {"kernel", "wire", "platform", "tables", "topics", "engines", "api", "gateway", "run"}
+NOT_SUBJECTS = {
+    "kernel", "wire", "platform", "schema", "engines", "installation", "api", "gateway", "protocol", "app", "cli", "dev", "doctor",
+}  # fmt: skip
 EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
-ADAPTERS = {"store", "directory", "control", "jwks_http", "kms_aws", "kms_file", "sms_console", "sms_sns"}
+ADAPTERS = {
+    "store",
+    "items",
+    "log_store",
+    "segment_store",
+    "chunk_topic",
+    "control_plane",
+    "jwks_http",
+    "kms",
+    "sms",
+}
+COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor"}
+EDGE_ADAPTERS = {"tidings.api.metrics", "tidings.gateway.metrics"}
+"""Telemetry beside its edge; only app imports them."""
 SHARED_ROLES = {"model", "ports"}
+SHARED_ADAPTERS = {
+    # helpers of one Redis registry, until the errors of Redis are translated in platform
+    ("tidings.bus.store", "tidings.connections.store"),
+    ("tidings.ephemeral.store", "tidings.connections.store"),
+    ("tidings.delivery.store.checkpoints", "tidings.connections.store"),
+    # the relay reads the log and the checkpoints that it repairs
+    ("tidings.relay.store.publisher", "tidings.messages.store"),
+    ("tidings.relay.store.publisher", "tidings.delivery.store.checkpoints"),
+}
 FRAMEWORKS = {"fastapi": {"tidings.api"}, "starlette": {"tidings.api"}, "pydantic": {"tidings.api"}}
 SOCKETS = {"aiofastnet", "picows", "websockets"}
-SOCKET_FILES = {"tidings.gateway.socket.by_picows", "tidings.gateway.socket.by_websockets"}
+SOCKET_FILES = {
+    "tidings.gateway.transport.picows_transport",
+    "tidings.gateway.transport.websockets_transport",
+}
 
 type Imports = Mapping[str, set[str]]
 
@@ -43,7 +70,9 @@ def _broken_by_package(importer: str, package: str) -> str | None:
 
 def _broken_inside(importer: str, imported: str) -> str | None:
     folder, target = _folder(importer), _folder(imported)
-    if folder in EDGES and (target == "platform" or _role(imported) in ADAPTERS):
+    if importer in EDGE_ADAPTERS:
+        return None
+    if folder in EDGES and (target == "platform" or _roles(imported) & ADAPTERS):
         return "5. edges never import adapters or platform"
     if _is_subject(folder) and target == "platform" and not _is_adapter(importer):
         return "3. adapters alone touch platform"
@@ -51,7 +80,8 @@ def _broken_inside(importer: str, imported: str) -> str | None:
         _is_subject(folder)
         and _is_subject(target)
         and target != folder
-        and _role(imported) not in SHARED_ROLES
+        and not _roles(imported) & SHARED_ROLES
+        and (importer, imported) not in SHARED_ADAPTERS
     ):
         return "4. of another subject only its model and ports"
     return None
@@ -62,9 +92,8 @@ def _folder(module: str) -> str:
     return parts[1] if parts[0] == "tidings" and len(parts) > 1 else ""
 
 
-def _role(module: str) -> str:
-    parts = module.split(".")
-    return parts[2] if len(parts) > 2 else ""
+def _roles(module: str) -> set[str]:
+    return set(module.split(".")[2:])
 
 
 def _is_subject(folder: str) -> bool:
@@ -72,7 +101,7 @@ def _is_subject(folder: str) -> bool:
 
 
 def _is_adapter(module: str) -> bool:
-    return _folder(module) in {"platform", "run", "engines"} or _role(module) in ADAPTERS
+    return _folder(module) in COMPOSITION or module in EDGE_ADAPTERS or bool(_roles(module) & ADAPTERS)
 
 
 def test_nobody_imports_what_he_may_not() -> None:
@@ -87,17 +116,17 @@ def test_nobody_imports_what_he_may_not() -> None:
 @pytest.mark.parametrize(
     ("importer", "imported", "rule"),
     [
-        ("tidings.messages.send", "tidings.platform.dynamo", "3."),
-        ("tidings.messages.send", "botocore", "3."),
-        ("tidings.tables.diff", "botocore", "3."),
-        ("tidings.accounts.jwks", "aiohttp", "3."),
-        ("tidings.delivery.deliver", "tidings.messages.send", "4."),
+        ("tidings.messages.sender", "tidings.platform.dynamo", "3."),
+        ("tidings.messages.sender", "botocore", "3."),
+        ("tidings.schema.tables.diff", "botocore", "3."),
+        ("tidings.accounts.verification_keys", "aiohttp", "3."),
+        ("tidings.delivery.deliver", "tidings.messages.sender", "4."),
         ("tidings.delivery.store", "tidings.messages.store", "4."),
         ("tidings.api.messages", "tidings.messages.store", "5."),
         ("tidings.gateway.hub", "tidings.platform.redis", "5."),
-        ("tidings.messages.send", "fastapi", "5."),
+        ("tidings.messages.sender", "fastapi", "5."),
         ("tidings.gateway.hub", "picows", "5."),
-        ("tidings.gateway.socket.listener", "websockets", "5."),
+        ("tidings.gateway.transport.listener", "websockets", "5."),
     ],
 )
 def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -> None:
@@ -108,13 +137,13 @@ def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -
     ("importer", "imported"),
     [
         ("tidings.messages.store", "tidings.platform.dynamo"),
-        ("tidings.tables.control", "botocore"),
+        ("tidings.schema.tables.control_plane", "botocore"),
         ("tidings.accounts.jwks_http", "aiohttp"),
         ("tidings.delivery.deliver", "tidings.messages.model"),
-        ("tidings.messages.send", "tidings.messages.rules"),
-        ("tidings.api.messages", "tidings.messages.send"),
-        ("tidings.gateway.socket.by_picows", "picows"),
-        ("tidings.run.wiring", "tidings.messages.store"),
+        ("tidings.messages.sender", "tidings.messages.rules"),
+        ("tidings.api.messages", "tidings.messages.sender"),
+        ("tidings.gateway.transport.picows_transport", "picows"),
+        ("tidings.app.wiring.engine_clients", "tidings.messages.store"),
     ],
 )
 def test_what_is_right_is_allowed(importer: str, imported: str) -> None:

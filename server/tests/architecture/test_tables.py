@@ -3,12 +3,11 @@
 import pytest
 from architecture import first_data_model as asked
 
-from tidings.tables.alarms import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
-from tidings.tables.declaration import BY_NAME, TABLES
-from tidings.tables.diff import show_keys
-from tidings.tables.items import chat, inbox
-from tidings.tables.keys import KeyTemplate
-from tidings.tables.model import Backup, CapacityUnits, Index, StreamView, Table
+from tidings.schema.tables.declaration import BY_NAME, TABLES
+from tidings.schema.tables.diff import show_keys
+from tidings.schema.tables.items import chats, inboxes
+from tidings.schema.tables.model import Backup, CapacityUnits, Index, KeyTemplate, StreamView, Table
+from tidings.schema.tables.pricing import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 
 FIRST_TABLES = set(asked.KEYS)
 ADDED_TABLES = {"pending_queue", "tenants", "leases", "inbox"}
@@ -112,9 +111,9 @@ def test_where_everything_is_short_lived_every_item_expires(name: str) -> None:
 
 
 def test_an_entry_of_the_log_never_expires() -> None:
-    assert carriers(BY_NAME["messages"]) == {chat.EPHEMERAL_CONTENT.name}
-    assert chat.EPHEMERAL_CONTENT not in chat.LOG
-    assert BY_NAME["messages"].items == (*chat.LOG, chat.EPHEMERAL_CONTENT, chat.REACTION)
+    assert carriers(BY_NAME["messages"]) == {chats.EPHEMERAL_CONTENT.name}
+    assert chats.EPHEMERAL_CONTENT not in chats.LOG
+    assert BY_NAME["messages"].items == (*chats.LOG, chats.EPHEMERAL_CONTENT, chats.REACTION)
 
 
 def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
@@ -123,7 +122,7 @@ def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
 
 def test_nothing_that_is_counted_expires_by_itself() -> None:
     """A row that vanished without its count's transaction would leave a badge that never goes away."""
-    counted = {item.name for item in (inbox.DIRECT, inbox.COUNTS, inbox.STATE, inbox.EXPIRING)}
+    counted = {item.name for item in (inboxes.DIRECT, inboxes.COUNTS, inboxes.STATE, inboxes.EXPIRING)}
     assert not carriers(BY_NAME["inbox"]) & counted
 
 
@@ -168,7 +167,7 @@ def test_every_table_has_alarms(table: Table) -> None:
 
 @every_table
 def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Table) -> None:
-    """item_collection_bounded: `unit/tables/test_collections.py` holds the sizes."""
+    """item_collection_bounded: `unit/schema/tables/test_collections.py` holds the sizes."""
     measured = {item.growth.measured_by for item in table.items if item.growth.most is None}
     watched = {
         alarm.metric: alarm.threshold for alarm in table_alarms(table) if alarm.source is AlarmSource.TIDINGS

@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Namespace
-from fixtures.stage import file_rows
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
+from fixtures.use_cases import file_rows
 
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
-from tidings.accounts.store.api_keys import DynamoApiKeyStore
+from tidings.accounts.store.keys import DynamoApiKeyStore
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-_COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
+_COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 
 
 class Answer(NamedTuple):

@@ -5,12 +5,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from e2e.drawing import drawn, page, size_of
+from e2e.load_figure import drawn, page, size_of
 from e2e.screen import ScreenTerminal
 
 ROOT = Path(__file__).parents[3]
 PICTURE = ROOT / "docs/pictures/first-minute.svg"
-COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 _GAP = 10.0
 
 

@@ -21,11 +21,11 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.terminal import Terminal
 
-from tidings.engines.ports import is_port_free
-from tidings.run.cli.run import group
-from tidings.run.dev.code import SOURCE
+from tidings.app.processes.command import group
+from tidings.dev.process_runner import SOURCE
+from tidings.engines.node_plan import is_port_free
 
-COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "dev"]
+COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "dev"]
 KINDS = sorted(group.commands)
 """More of them join by themselves."""
 LAST_LINE = r"  stop     Ctrl-C"
@@ -190,8 +190,8 @@ def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
     before = {kind: process_of(first, kind) for kind in KINDS}
     engines = {each for each in family(first) if each not in before.values()}
     starts = first.text.count("process started")
-    (SOURCE / "run/dev/__init__.py").touch()
-    first.wait_for(rf"run/dev/__init__.py changed: restarting {', '.join(KINDS)}")
+    (SOURCE / "dev/__init__.py").touch()
+    first.wait_for(rf"dev/__init__.py changed: restarting {', '.join(KINDS)}")
     first.wait_for("process started", starts + len(KINDS))
     assert {process_of(first, kind) for kind in before} & set(before.values()) == set()
     assert engines <= set(family(first))

@@ -33,7 +33,7 @@ from tidings_sdk import (
     TypingChanged,
 )
 
-COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 READY = r"  chat     tidings chat --as anna"
 MINUTE_S = 60.0
 

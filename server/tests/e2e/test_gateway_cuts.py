@@ -5,8 +5,8 @@ from itertools import cycle
 from typing import Any
 
 from faults.proxy import Direction, Freeze, TcpProxy
-from fixtures.cutting import connection_cutter, cut_before
-from fixtures.gateway import GatewayProcess, SocketDevice
+from fixtures.connection_cutter import connection_cutter, cut_before
+from fixtures.gateway_process import GatewayProcess, SocketDevice
 from fixtures.loops import until
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 

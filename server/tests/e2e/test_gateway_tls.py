@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import trustme
 from contract.gateway.raw_client import RawClient, request
-from fixtures.gateway import GatewayProcess, RunningGateway
+from fixtures.gateway_process import GatewayProcess, RunningGateway
 from fixtures.loops import until
-from load.crowd import connect_frame
+from load.connecting_devices import connect_frame
 
-from tidings.gateway.socket.choose import BackendName
+from tidings.gateway.transport.websockets_transport import BackendName
 
 PAGE = "Origin: https://app.example"
 

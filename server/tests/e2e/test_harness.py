@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fixtures.city import InstallationProcesses
+from fixtures.installation_processes import InstallationProcesses
 
 _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()"]
 

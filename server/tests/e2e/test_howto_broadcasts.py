@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from e2e.page import steps
+from e2e.docs_runner import steps
 from e2e.test_walkthrough import follow, opened
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/send-broadcasts.md").read_text()

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from fixtures.gateway import GatewayProcess, RunningGateway, gateway_process_in
+from fixtures.gateway_process import GatewayProcess, RunningGateway, gateway_process_in
 from fixtures.loops import until
 from fixtures.tables import Tables
 from fixtures.topics import make_topics
 
+from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.run.chat_lists import build_chat_row_reader
 from tidings_sdk import Client, FileStore, MessageAdded, MessageChanged
 from tidings_sdk.session import Timeouts
 

@@ -5,26 +5,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from fixtures.gateway import GatewayProcess, SocketDevice, connected
+from fixtures.gateway_process import GatewayProcess, SocketDevice, connected
 
 from tidings.accounts import sessions
-from tidings.accounts.access import AccessTokenService
+from tidings.accounts.model import Device as Installation
 from tidings.accounts.model import SessionId
-from tidings.accounts.records import Device as Installation
+from tidings.accounts.session_tokens import AccessTokenService
 from tidings.accounts.sessions import SessionService
 from tidings.accounts.signing_keys import SigningKeyService
+from tidings.accounts.store.keys import DynamoSigningKeyStore
 from tidings.accounts.store.sessions import DynamoSessionStore
-from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.platform.dynamo.authentic import AuthenticatedRows
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.tenants.keys import KeyPolicy, KeyRing
-from tidings.tenants.kms_file import FileKms
-from tidings.tenants.signing import SigningKeyRing, SigningPolicy
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
+from tidings.tenants.kms import FileKms
+from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore
 from tidings.wire.close_codes import CloseCode
 

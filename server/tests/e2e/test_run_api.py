@@ -13,7 +13,7 @@ from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, answer
 from fixtures.engines import Namespace
 
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 
 DIRECT = "/v1/directs"

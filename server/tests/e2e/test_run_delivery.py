@@ -10,8 +10,8 @@ from e2e.conftest import Api, Start
 from fixtures.engines import Namespace
 
 from tidings.kernel.ids import ChatId, TenantId
-from tidings.messages.events import CommittedEvent, encode_event
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.messages.model import CommittedEvent, encode_event
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
 
 

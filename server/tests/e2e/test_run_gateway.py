@@ -7,10 +7,10 @@ import socket
 import psutil
 import pytest
 from contract.telemetry.running import eventually
-from fixtures.gateway import GatewayProcess, SocketDevice, connected
+from fixtures.gateway_process import GatewayProcess, SocketDevice, connected
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import BackendName
+from tidings.gateway.transport.websockets_transport import BackendName
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from e2e.conftest import Start
-from e2e.knocking import run_schemathesis
-from e2e.town import seed_tenant
+from e2e.schemathesis_driver import run_schemathesis
+from e2e.seeded_tenant import seed_tenant
 from fixtures.engines import Namespace
 from fixtures.tables import Tables
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.books import CostRecorder
 from e2e.conftest import Api
+from e2e.request_cost import CostRecorder
 
 GROUP = ("anna", "ben", "cleo", "dora", "emil")
 

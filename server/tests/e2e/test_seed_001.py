@@ -5,11 +5,11 @@ Each is asked of a small chat and of a larger one: the same calls to DynamoDB, s
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.books import CostRecorder, recorded_cost
 from e2e.conftest import Api
+from e2e.request_cost import CostRecorder, recorded_cost
 
-from tidings.platform.dynamo.access import Operation
-from tidings.tables.patterns import REGISTRY
+from tidings.platform.dynamo.operations import Operation
+from tidings.schema.tables.patterns import REGISTRY
 
 OTHERS = ("ben", "cleo", "dora", "emil", "fay", "gus", "hal", "ida")
 TICKS = {"chats.check": 1, "memberships.list": 1, "watermarks.read_members": 1}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from contract.telemetry.running import eventually
-from e2e.page import DocStep, differences, steps
+from e2e.docs_runner import DocStep, differences, steps
 
-from tidings.engines.ports import PortAllocator
+from tidings.engines.node_plan import PortAllocator
 
 PAGE = (Path(__file__).parents[3] / "docs/tutorials/first-chat-with-curl.md").read_text()
 DEADLINE_S = 300.0

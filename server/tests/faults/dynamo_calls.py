@@ -7,11 +7,10 @@ from typing import Any
 
 import uvloop
 
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.channel import CallLimits, Transport
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.retries import RetryLimits
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.transport import CallLimits, RetryLimits, Transport
 
 REGION = "us-east-1"
 TABLE = "things"

@@ -15,7 +15,7 @@ from faults.storm.history import SendOutcome
 from faults.storm.mutants import MUTANTS
 from faults.storm.run import Plan, Report, Storm, storm
 from tidings.engines import dynoxide
-from tidings.engines.cache import default_cache
+from tidings.engines.jars import default_cache
 from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.model import Entry, EntryKind
 

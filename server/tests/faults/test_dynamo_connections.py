@@ -30,7 +30,7 @@ from faults.hostile_server import (
     until,
 )
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.pool import PoolLimits
+from tidings.platform.dynamo.connection_pool import PoolLimits
 
 each_loop = pytest.mark.parametrize("loop", LOOPS)
 

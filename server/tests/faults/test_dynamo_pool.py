@@ -26,12 +26,11 @@ from faults.hostile_server import (
     tell,
     until,
 )
-from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo import credentials, errors
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.connection import HttpConnection
+from tidings.platform.dynamo.connection_pool import HttpConnection, Pool, PoolLimits
 from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
-from tidings.platform.dynamo.pool import Pool, PoolLimits
+from tidings.platform.dynamo.transport import Transport
 
 RAW_REQUEST = b"POST / HTTP/1.1\r\nx-amz-target: T.GetItem\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -54,7 +53,7 @@ async def lent(pool: Pool, server: HostileServer) -> HttpConnection:
 def test_a_connection_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost(loop: str) -> None:
     async def check() -> None:
         async with hostile_server() as server:
-            pool = Pool(endpoints.parse_endpoint(server.url), few(1))
+            pool = Pool(credentials.parse_endpoint(server.url), few(1))
             connection = await lent(pool, server)
             waiting = asyncio.create_task(pool.wait(asyncio.get_running_loop().time() + 10))
             await asyncio.sleep(0)
@@ -70,7 +69,7 @@ def test_a_connection_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is
 def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_lost() -> None:
     async def check() -> None:
         async with hostile_server() as server:
-            pool = Pool(endpoints.parse_endpoint(server.url), few(1))
+            pool = Pool(credentials.parse_endpoint(server.url), few(1))
             connection = await lent(pool, server)
             deadline = asyncio.get_running_loop().time() + 10
             waiting = asyncio.create_task(pool.wait(deadline))
@@ -213,7 +212,7 @@ def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: st
     async def check() -> None:
         deaf = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, backlog=1)
         tls = ssl.create_default_context()
-        endpoint = endpoints.parse_endpoint(f"http://127.0.0.1:{deaf.sockets[0].getsockname()[1]}")
+        endpoint = credentials.parse_endpoint(f"http://127.0.0.1:{deaf.sockets[0].getsockname()[1]}")
         limits = replace(
             QUICK, pool=replace(few(1), connect_timeout_s=0.05), retries=replace(QUICK.retries, max_tries=2)
         )

@@ -34,10 +34,10 @@ from faults.proxy import (
 )
 from faults.proxy.fault import Fault
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.results import WriteResult
-from tidings.platform.dynamo.transactions import Update
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.requests import Update
+from tidings.platform.dynamo.responses import WriteResult
 
 NAME = "faults"
 KEY = {"pk": "a"}

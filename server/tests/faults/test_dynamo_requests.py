@@ -28,13 +28,12 @@ from faults.dynamo_calls import (
     run,
 )
 from faults.hostile_server import HostileServer, hostile_server, refuse, say_and_close
-from tidings.kernel.secrets import Secret
-from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Transport
+from tidings.kernel.security import Secret
+from tidings.platform.dynamo import credentials, errors
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.credentials import AwsKeys
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Check, Delete, Put, Update
+from tidings.platform.dynamo.requests import Check, Delete, Put, Query, Update
+from tidings.platform.dynamo.transport import Transport
 
 QUERY_A = Query(condition="pk = :p", values={":p": "a"})
 
@@ -136,7 +135,7 @@ def test_expired_credentials_are_renewed_and_the_call_goes_again_signed_anew() -
     async def check() -> None:
         async with hostile_server(refuse("ExpiredTokenException")) as server:
             source = Renewable()
-            channel = Transport(endpoints.parse_endpoint(server.url), REGION, source, QUICK)
+            channel = Transport(credentials.parse_endpoint(server.url), REGION, source, QUICK)
             client = DynamoClient(channel, "test-")
             written = await client.update(UPDATE, KEY, "ADD n :one", values={":one": 1})
             assert not written.maybe_repeated, "a refusal is an answer"
@@ -174,7 +173,7 @@ def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_wer
     async def check() -> None:
         async with hostile_server(say_and_close(b""), refuse("ExpiredTokenException")) as server:
             client = DynamoClient(
-                Transport(endpoints.parse_endpoint(server.url), REGION, Hanging(), QUICK), "test-"
+                Transport(credentials.parse_endpoint(server.url), REGION, Hanging(), QUICK), "test-"
             )
             with pytest.raises(errors.CredentialsExpiredError) as caught:
                 await client.put(PUT, ITEM, repeatable=True, timeout_s=0.3)
@@ -188,7 +187,7 @@ def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() 
     async def check() -> None:
         async with hostile_server() as server:
             client = DynamoClient(
-                Transport(endpoints.parse_endpoint(server.url), REGION, Stuck(), QUICK), "test-"
+                Transport(credentials.parse_endpoint(server.url), REGION, Stuck(), QUICK), "test-"
             )
             with pytest.raises(errors.NotSentError, match="no credentials in time") as caught:
                 await client.put(PUT, ITEM, timeout_s=0.05)
@@ -236,7 +235,7 @@ def test_the_time_of_a_call_bounds_its_tries_and_no_wait_goes_past_it() -> None:
         async with hostile_server() as server:
             server.otherwise = refuse("ThrottlingException")
             channel = Transport(
-                endpoints.parse_endpoint(server.url), REGION, Renewable(), patient, sleep=no_sleep
+                credentials.parse_endpoint(server.url), REGION, Renewable(), patient, sleep=no_sleep
             )
             client = DynamoClient(channel, "test-")
             with pytest.raises(errors.ThrottledError):

@@ -23,10 +23,10 @@ from faults.proxy import (
     Throttle,
 )
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.pool import PoolLimits
+from tidings.platform.dynamo.connection_pool import PoolLimits
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
 
 APPENDS = 300
 AT_ONCE = 12

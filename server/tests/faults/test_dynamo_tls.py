@@ -20,16 +20,16 @@ from faults.hostile_server import (
     hostile_server,
     tell,
 )
-from tidings.platform.dynamo import endpoints, errors
-from tidings.platform.dynamo.channel import Transport
+from tidings.platform.dynamo import credentials, errors
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
+from tidings.platform.dynamo.transport import Transport
 
 each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 async def over_tls(server: HostileServer, authority: trustme.CA) -> DynamoClient:
-    endpoint = endpoints.parse_endpoint(server.url)
+    endpoint = credentials.parse_endpoint(server.url)
     assert endpoint.tls is not None
     authority.configure_trust(endpoint.tls)
     channel = Transport(endpoint, REGION, StaticCredentials(LOCAL_KEYS), QUICK)

@@ -40,8 +40,8 @@ from faults.hostile_server import (
 )
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.pool import PoolLimits
-from tidings.platform.dynamo.transactions import Put
+from tidings.platform.dynamo.connection_pool import PoolLimits
+from tidings.platform.dynamo.requests import Put
 
 WHOLE = answer(b'{"Item":{"pk":{"S":"a"}}}')
 IMPATIENT = replace(QUICK, try_timeout_s=0.3)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faults.proxy import Always, Between, Chance, Every, Match, Times
-from faults.proxy.dose import Frequency
 from faults.proxy.dynamo_request import Body, Request, ShardIterators
+from faults.proxy.frequency import Frequency
 from faults.proxy.http_message import Message
 from faults.proxy.unprocessed import merge, split
 

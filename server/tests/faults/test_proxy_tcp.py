@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from faults.echo_server import EchoServer
 from faults.proxy import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse, TcpProxy
-from faults.proxy.tcp_weather import TcpFlow
+from faults.proxy.tcp_conditions import TcpFlow
 from faults.raw_client import RawClient
 from faults.until import until
 

@@ -10,7 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 from fixtures.engines import Namespace
 
 from faults.proxy import Direction, Freeze, TcpProxy
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 
 

@@ -12,19 +12,24 @@ from collections import Counter
 from random import Random
 
 import msgspec
-from unit.gateway.stages import RESUMED, WELCOME
+from unit.gateway.protocol_env import RESUMED, WELCOME
 
 from fuzz.mutation import mutated
-from tidings.gateway.connection import ConnectionProtocol
-from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
-from tidings.gateway.limits import ConnectionLimits
-from tidings.gateway.states import ConnectionState
+from tidings.gateway.error_frames import make_error_body
+from tidings.gateway.protocol import ConnectionProtocol
+from tidings.gateway.protocol_state import (
+    CloseConnection,
+    ConnectionLimits,
+    ConnectionState,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.codec import encode_response
-from tidings.wire.errors import make_error_body
-from tidings.wire.frames.connecting import Connect, Resume
-from tidings.wire.frames.shape import Ok
+from tidings.wire.frames.session import Connect, Resume
+from tidings.wire.frames.structs import Ok
 
 STRICT, PATIENT = ConnectionLimits(), ConnectionLimits(faults=200, fault_every_s=0.05)
 FRAMES_PER_S = 40

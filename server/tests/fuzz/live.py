@@ -14,14 +14,14 @@ from random import Random
 import msgspec
 import psutil
 from contract.gateway.raw_client import CLOSE, RawClient
-from fixtures.gateway import GatewayProcess, RunningGateway
+from fixtures.gateway_process import GatewayProcess, RunningGateway
 from fixtures.installation import installation
-from load.crowd import connect_frame, text
+from load.connecting_devices import connect_frame, text
 
 from fuzz.mutation import mutated
-from tidings.gateway.socket.ports import SocketCloseCode as SocketCode
+from tidings.gateway.transport.ports import SocketCloseCode as SocketCode
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.table import PUSH_OF
+from tidings.wire.frames.registry import PUSH_OF
 
 AT_ONCE = 24
 IN_A_WRITE = 12

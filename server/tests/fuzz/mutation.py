@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tidings.run.protocol.samples.refused import REFUSED
-from tidings.run.protocol.samples.requests import REQUESTS
-from tidings.wire.frames.table import REQUESTS as KINDS
+from tidings.protocol.samples.refused import REFUSED
+from tidings.protocol.samples.requests import REQUESTS
+from tidings.wire.frames.registry import REQUESTS as KINDS
 
 _GOOD: Final = [one.data for one in REQUESTS]
 SEEDS: Final = [one.data for one in (*REQUESTS, *REFUSED) if len(one.data) < 1000]

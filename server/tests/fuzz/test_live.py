@@ -2,7 +2,7 @@
 
 import psutil
 import pytest
-from fixtures.gateway import GatewayProcess
+from fixtures.gateway_process import GatewayProcess
 from fixtures.loops import until
 
 from fuzz.live import Fuzz, start, taken

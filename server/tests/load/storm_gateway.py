@@ -11,11 +11,11 @@ import time
 from dataclasses import asdict, dataclass
 
 import psutil
-from fixtures.gateway import GatewayProcess, RunningGateway, open_crowd
+from fixtures.gateway_process import GatewayProcess, RunningGateway, open_crowd
 from fixtures.installation import installation
 from fixtures.loops import until
 
-from load.crowd import ConnectedDevices, connect_all
+from load.connecting_devices import ConnectedDevices, connect_all
 from tidings.gateway.admission import AdmissionOptions, max_admission_delay_s
 
 _GONE_WITHIN_S = 60.0

@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from contract.gateway.raw_client import CLOSE, RawClient
-from fixtures.gateway import GatewayProcess, RunningGateway
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.gateway_process import GatewayProcess, RunningGateway
 from fixtures.installation import installation
-from fixtures.lists import ChatListEnv
 from fixtures.loops import until
-from fixtures.stage import by
+from fixtures.use_cases import by
 
-from load.crowd import connect_all, text
+from load.connecting_devices import connect_all, text
 from tidings.kernel.ids import UserId
 
 _PONG = text(b'{"pong":{}}')

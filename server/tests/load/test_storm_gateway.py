@@ -1,7 +1,7 @@
 """The short form of `just storm-gateway`."""
 
 import pytest
-from fixtures.gateway import GatewayProcess
+from fixtures.gateway_process import GatewayProcess
 
 from load.storm_gateway import start, wave
 from tidings.gateway.admission import AdmissionOptions

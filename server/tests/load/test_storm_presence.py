@@ -1,7 +1,7 @@
 """The short form of `just storm-presence`."""
 
 import pytest
-from fixtures.gateway import GatewayProcess
+from fixtures.gateway_process import GatewayProcess
 
 from load.storm_presence import Plan, storm
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from model import batches, changes, checks, epochs, filling, raising, shapes
+from model import batches, changes, checks, entry_shapes, epochs, gap_filling, watermark_raise
 from model.append import Append
 from model.explore import Explored, Model, explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M, X, Y
@@ -42,23 +42,23 @@ def _batches(scene: str, what: str, cast: Cast, tries: tuple[int, ...]) -> Bound
 
 
 def _filling(scene: str, what: str, changes_of_membership: int) -> Bounds:
-    return Bounds("filling", scene, what, lambda mutant: filling.Filling(changes_of_membership, mutant))
+    return Bounds("filling", scene, what, lambda mutant: gap_filling.Filling(changes_of_membership, mutant))
 
 
 def _shapes(scene: str, what: str, tries: tuple[int, int], world: tuple[int, ...]) -> Bounds:
-    parts = shapes.Scene(tries, world)
-    return Bounds("shapes", scene, what, lambda mutant: shapes.Shapes(parts, mutant))
+    parts = entry_shapes.Scene(tries, world)
+    return Bounds("shapes", scene, what, lambda mutant: entry_shapes.Shapes(parts, mutant))
 
 
-def _raising(scene: str, what: str, parts: raising.Scene) -> Bounds:
-    return Bounds("raising", scene, what, lambda mutant: raising.Raising(parts, mutant))
+def _raising(scene: str, what: str, parts: watermark_raise.Scene) -> Bounds:
+    return Bounds("raising", scene, what, lambda mutant: watermark_raise.Raising(parts, mutant))
 
 
 def _epochs(scene: str, what: str, parts: epochs.Scene) -> Bounds:
     return Bounds("epochs", scene, what, lambda mutant: epochs.Epochs(parts, mutant))
 
 
-GONE, BACK, OTHER = shapes.THE_LEAVE, shapes.THE_JOIN, shapes.THE_X
+GONE, BACK, OTHER = entry_shapes.THE_LEAVE, entry_shapes.THE_JOIN, entry_shapes.THE_X
 
 REMOVAL = _append("removal", "m 3 tries, leave 1, x 1", _REMOVAL, (0, 3, 1, 1), (0, 0, 0, 0))
 CONTENT = _append("content", "m 2 tries, other content 2, edit 1", _CONTENT, (0, 2, 2, 1), (0, 0, 0, 1))
@@ -71,8 +71,12 @@ CHANGE = Bounds("changes", "redaction", "here, elsewhere, another's", changes.Ch
 LEFT = _shapes("leave", "m 3 tries, leave, x", (3, 0), (GONE, OTHER))
 LEFT_AND_BACK = _shapes("return", "m 3 tries, leave, join", (3, 0), (GONE, BACK))
 SHAPE_CONTENT = _shapes("content", "m 2 tries, other content 1, x", (2, 1), (OTHER,))
-CATCH_UP = _raising("catch-up", "m 3 tries, 4 others, 2 back", raising.Scene(3, 2, 4, with_leave=False))
-INTERVALS = _raising("intervals", "m 3 tries, 2 others, leave, join", raising.Scene(3, 2, 2, with_leave=True))
+CATCH_UP = _raising(
+    "catch-up", "m 3 tries, 4 others, 2 back", watermark_raise.Scene(3, 2, 4, with_leave=False)
+)
+INTERVALS = _raising(
+    "intervals", "m 3 tries, 2 others, leave, join", watermark_raise.Scene(3, 2, 2, with_leave=True)
+)
 RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scene(3, 0, 3))
 ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scene(2, 2, 2))
 
@@ -105,8 +109,10 @@ HELD_WIDE = (
     _filling("filling", "leave and return, twice", 4),
     _shapes("return", "m 3 tries, leave, join, x", (3, 0), (GONE, BACK, OTHER)),
     _shapes("content", "m 2 tries, other content 2, leave, join", (2, 2), (GONE, BACK)),
-    _raising("catch-up", "m 4 tries, 5 others, 2 back", raising.Scene(4, 2, 5, with_leave=False)),
-    _raising("intervals", "m 4 tries, 3 others, leave, join", raising.Scene(4, 2, 3, with_leave=True)),
+    _raising("catch-up", "m 4 tries, 5 others, 2 back", watermark_raise.Scene(4, 2, 5, with_leave=False)),
+    _raising(
+        "intervals", "m 4 tries, 3 others, leave, join", watermark_raise.Scene(4, 2, 3, with_leave=True)
+    ),
     _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scene(3, 2, 3)),
 )
 

@@ -26,11 +26,11 @@ from model.cases import (
 )
 from model.changes import Mutant as Changing
 from model.checks import Mutant as Appending
+from model.entry_shapes import Mutant as Shaping
 from model.epochs import Mutant as Restoring
-from model.filling import Mutant as Filling
+from model.gap_filling import Mutant as Filling
 from model.promises import Promise
-from model.raising import Mutant as Raising
-from model.shapes import Mutant as Shaping
+from model.watermark_raise import Mutant as Raising
 
 
 @dataclass(frozen=True)

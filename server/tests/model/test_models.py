@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from model import batches, changes, checks, epochs, filling, raising, shapes
+from model import batches, changes, checks, entry_shapes, epochs, gap_filling, watermark_raise
 from model.cases import (
     CATCH_UP,
     CHANGE,
@@ -28,7 +28,7 @@ from model.log import CONFLICT, NOT_WRITTEN, REFUSED
 from model.mutants import BREAKS, MISSING, SAID, Break
 from model.page import PAGE, tables, with_tables
 
-MODELS = (batches, changes, checks, epochs, filling, raising, shapes)
+MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes)
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
@@ -71,7 +71,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a row that is read too late", FILL, lambda s: s.read is not None and s.read.is_passed),
     ("a message after a return, through a cold view", FILL, lambda s: s.log[-1] == 1 and 4 in s.log),
     ("a refusal by the row that is right", CHANGE, lambda s: s.told == REFUSED),
-    ("a refusal that its row keeps", LEFT_AND_BACK, lambda s: s.row == (REFUSED, 1) and shapes.THE_JOIN in s.log),
+    ("a refusal that its row keeps", LEFT_AND_BACK, lambda s: s.row == (REFUSED, 1) and entry_shapes.THE_JOIN in s.log),
     ("an ack after `after` was raised", CATCH_UP, lambda s: s.told > 0 and s.after > 3),
     ("an ack in the new epoch", RESTORE, lambda s: s.told_m.sequence > 0 and s.told_m.epoch == 1),
 ]  # fmt: skip

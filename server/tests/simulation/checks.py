@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from simulation.device import Device
-from simulation.town import SimulatedWorld
+from simulation.world import SimulatedWorld
 
-from tidings.chats.model import Interval, may_see
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
 from tidings.delivery.store.items import OF_A_CHAT, row_from_item, update_from_item
 from tidings.kernel.ids import ChatId, UserId
-from tidings.platform.dynamo.values import Item
+from tidings.messages.model import Interval, may_see
+from tidings.platform.dynamo.codec import Item
 
 type Log = dict[int, Item]
 type Stays = dict[UserId, list[Interval]]

@@ -7,19 +7,25 @@ from typing import override
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 from simulation.tables import Tables
 
-from tidings.platform.dynamo.access import AccessPattern, Operation
-from tidings.platform.dynamo.bodies import Names, Returns
-from tidings.platform.dynamo.channel import CallLimits
+from tidings.platform.dynamo.capacity import CapacityLedger
 from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Attributes, Item
 from tidings.platform.dynamo.errors import DynamoError, OutcomeUnknownError, ThrottledError
-from tidings.platform.dynamo.ledger import CapacityLedger
-from tidings.platform.dynamo.plans import CheckedPattern, PatternChecker
-from tidings.platform.dynamo.queries import Query, QueryPage
-from tidings.platform.dynamo.results import WriteResult
-from tidings.platform.dynamo.retries import Retries
-from tidings.platform.dynamo.shapes import ItemType
-from tidings.platform.dynamo.transactions import Delete, Put, TransactAction, TransactGet, Update
-from tidings.platform.dynamo.values import Attributes, Item
+from tidings.platform.dynamo.operations import AccessPattern, ItemType, Operation
+from tidings.platform.dynamo.request_bodies import Names, Returns
+from tidings.platform.dynamo.requests import (
+    CheckedPattern,
+    Delete,
+    PatternChecker,
+    Put,
+    Query,
+    QueryPage,
+    TransactAction,
+    TransactGet,
+    Update,
+)
+from tidings.platform.dynamo.responses import WriteResult
+from tidings.platform.dynamo.transport import CallLimits, Retries
 
 _LIMITS = CallLimits()
 

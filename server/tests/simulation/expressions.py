@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tidings.platform.dynamo.values import Item
+from tidings.platform.dynamo.codec import Item
 
 type Names = Mapping[str, str]
 type Values = Mapping[str, Any]

@@ -6,7 +6,7 @@ Each is drawn with everything that it needs, and gives what is to be done at its
 from collections.abc import Callable
 from random import Random
 
-from simulation.town import SimulatedWorld
+from simulation.world import SimulatedWorld
 
 type Step = Callable[[], None]
 type Fault = Callable[[SimulatedWorld, Random], Step]

@@ -11,12 +11,12 @@ from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress
 from tidings.kernel.ids import ChatKey
-from tidings.messages import events
+from tidings.messages import model
 from tidings.platform.kafka.errors import UnknownOutcomeError
+from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.kafka.pump import RecordMetadata
 from tidings.platform.kafka.records import Headers, Record
-from tidings.topics.declaration import MESSAGES
+from tidings.schema.topics.model import MESSAGES
 
 PARTITIONS = 2
 _SESSION_S = 5.0
@@ -180,7 +180,7 @@ class SimConsumers:
 
     async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
         def read() -> Mapping[ChatKey, PartitionProgress]:
-            return {chat: self._topic.reached(events.partition_key(chat)) for chat in sorted(chats)}
+            return {chat: self._topic.reached(model.partition_key(chat)) for chat in sorted(chats)}
 
         try:
             return await self._topic.network.ask("kafka.reached", read)

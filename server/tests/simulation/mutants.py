@@ -10,22 +10,23 @@ from unittest.mock import patch
 from simulation.device import Device
 from simulation.redis import Redis
 
+from tidings.bus.ports import Subscribed
+from tidings.connections.model import RegistryUnavailableError
 from tidings.delivery.audience import CachedAudience
-from tidings.delivery.memory import ChatProgress
-from tidings.delivery.reaching import Fanout
-from tidings.delivery.side_by_side import gather_limited
-from tidings.delivery.store.truth import DynamoChatRowWriter
+from tidings.delivery.fanout import Fanout
+from tidings.delivery.progress import ChatProgress
+from tidings.delivery.store.chat_row_writer import DynamoChatRowWriter
 from tidings.delivery.worker import DeliveryWorker
-from tidings.gateway.leases import LeaseRenewer
-from tidings.gateway.resume.run import ResumeService
-from tidings.gateway.routed import GatewayNode
-from tidings.gateway.seat import ChatPosition, ConnectedDevice, PushAction
+from tidings.gateway.connected_device import ChatPosition, ConnectedDevice, PushAction
+from tidings.gateway.hub import LeaseRenewer
+from tidings.gateway.node import GatewayNode
+from tidings.gateway.resume.resume import ResumeService
+from tidings.kernel.concurrency import gather_limited
 from tidings.messages.history import History
+from tidings.messages.log_view import LogView
 from tidings.messages.ports import COMMITTED
 from tidings.messages.store import DynamoMessageLog
-from tidings.messages.view import LogView
 from tidings.relay.audit import Audit
-from tidings.routing.ports import RegistryUnavailableError, Subscribed
 
 type Patched = tuple[tuple[type, str, Callable[..., Any]], ...]
 

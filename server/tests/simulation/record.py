@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.feed import SimChangeStream
+from simulation.change_stream import SimChangeStream
 from simulation.loop import Scheduler
 from simulation.tables import Tables
 
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.values import Item
+from tidings.platform.dynamo.codec import Item
 
 _FORWARD = ("last_sequence", "last_acked_sequence", "last_read_sequence", "own_sequence", "joined_sequence")
 

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
+from tidings.bus.ports import BusEvent, BusHandler, Subscribed, SubscriptionLost
+from tidings.connections.model import (
+    GatewayId,
+    HeldRoute,
+    LookupResult,
+    RegistrationResult,
+    RegistryUnavailableError,
+    RenewalResult,
+    Route,
+)
+from tidings.ephemeral.model import UNKNOWN, Presence, PresenceRecord, PresenceStatus
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.routing.model import GatewayId, LookupResult, RegistrationResult, RegistryUnavailableError, Route
-from tidings.routing.ports import BusEvent, BusHandler, HeldRoute, RenewalResult, Subscribed, SubscriptionLost
-from tidings.signs.model import UNKNOWN, Presence, PresenceRecord, PresenceStatus
 
 _COMES_BACK_S = 0.5
 

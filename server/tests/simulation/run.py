@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from simulation.loop import BEGAN_MS, Scheduler, StuckError
 from simulation.scenario import Scale, Scenario
-from simulation.town import SimulatedWorld
+from simulation.world import SimulatedWorld
 
 from tidings.kernel import ids
 

@@ -8,14 +8,14 @@ from unittest.mock import patch
 from simulation import checks
 from simulation.device import Body, Device
 from simulation.faults import FAULTS, Fault
-from simulation.knot import FinalRace
+from simulation.final_race import FinalRace
 from simulation.record import Operation
 from simulation.server import TENANT, Gateway
-from simulation.town import SimulatedWorld
+from simulation.world import SimulatedWorld
 
-from tidings.chats.manage import ChangeContext
+from tidings.chats import store
+from tidings.chats.commands import ChangeContext
 from tidings.chats.model import MAX_SMALL_MEMBERS, direct_chat_key, group_chat_key
-from tidings.chats.store import rows
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 _SETTLES_WITHIN_S = 150.0
@@ -47,7 +47,7 @@ class Scenario:
 
     def play(self) -> list[str]:
         """In seeds that grow, the fourth member makes a chat large, not the hundred and first."""
-        with patch.object(rows, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
+        with patch.object(store, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
             return self._play()
 
     def _play(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The server's processes, joined as `run/` joins them, on simulated engines: a gateway, a worker, a relay."""
+"""The server's processes, joined as `app/` joins them, on simulated engines: a gateway, a worker, a relay."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -6,48 +6,54 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
-from simulation.feed import SimChangeStream
+from simulation.group_member import GroupMember
 from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
-from simulation.member import GroupMember
 from simulation.network import Network
 from simulation.redis import Redis, SimCheckpoints, SimPresenceStore, SimRedis
 from simulation.tables import Tables
 from simulation.wire import UPGRADE, Wire, WireSubscriber
 
 from tidings.accounts.model import Principal
-from tidings.chats.manage import ChatCommands
+from tidings.app.wiring.chats import (
+    VisibilityStore,
+    build_chat_lists,
+    build_chat_row_reader,
+    build_watermark_store,
+)
+from tidings.app.wiring.delivery import RedisPorts, build_worker, decode_committed
+from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
-from tidings.delivery.counts import DeliveryStats
+from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.delivery.model import DeliveryStats
 from tidings.delivery.store import DynamoOfflineQueue
-from tidings.gateway.calls import RequestTasks
-from tidings.gateway.dispatch import HandlerDeps
+from tidings.ephemeral.presence import PresenceAccess
+from tidings.ephemeral.receipts import ReceiptSnapshotReader
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
+from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
 from tidings.gateway.hub import Hub
-from tidings.gateway.limits import ConnectionLimits
+from tidings.gateway.node import GatewayNode
 from tidings.gateway.node_deps import NodeDeps, NodeOptions
-from tidings.gateway.peer import Connection, ConnectionDeps
 from tidings.gateway.ports import GatewayUseCases
-from tidings.gateway.routed import GatewayNode
-from tidings.gateway.seat import ConnectedDevice
-from tidings.gateway.signs.desk import EphemeralDeps, EphemeralOptions
-from tidings.gateway.socket.ports import Socket
-from tidings.gateway.timers import TimerWheel
-from tidings.gateway.traffic import NoRequestMetrics, TrafficStats
+from tidings.gateway.protocol_state import ConnectionLimits
+from tidings.gateway.request_handler import HandlerDeps
+from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.timer_wheel import TimerWheel
+from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
-from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.messages.append import Appender
-from tidings.messages.change import ChangePermissions, MessageEdits
-from tidings.messages.events import CommittedEvent
+from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
+from tidings.messages.append_queue import AppendDeps as LogWorld
+from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
-from tidings.messages.lane import AppendDeps as LogWorld
-from tidings.messages.model import Entry, PermissionCheck
-from tidings.messages.send import MessageSender
+from tidings.messages.model import CommittedEvent, Entry, PermissionCheck
+from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
     DynamoEditWriter,
     DynamoLogReader,
@@ -55,21 +61,14 @@ from tidings.messages.store import (
     DynamoReactionWriter,
     KafkaCommitPublisher,
 )
-from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.records import Batch, Record
 from tidings.relay.audit import Audit
-from tidings.relay.leasing import ShardLeases
 from tidings.relay.model import ShardId
-from tidings.relay.reading import ReadPolicy
-from tidings.relay.serve import Relay
+from tidings.relay.relay import Relay
+from tidings.relay.shards import ReadPolicy, ShardLeases
 from tidings.relay.store.leases import DynamoLeaseStore
-from tidings.routing.model import GatewayId, RegistryUnavailableError
-from tidings.run.chat_lists import build_chat_lists, build_chat_row_reader, build_watermark_store
-from tidings.run.deliveries import RedisPorts, build_worker, decode_committed
-from tidings.run.relaying import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
-from tidings.run.signs import VisibilityStore
-from tidings.signs.watching import PresenceAccess
-from tidings.signs.whole import ReceiptSnapshotReader
+from tidings.relay.store.publisher import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
 
 TENANT = TenantId("acme")
 _TURN_S = 2.0

@@ -7,11 +7,10 @@ from typing import Any
 
 from simulation.expressions import Given, condition, update
 
+from tidings.platform.dynamo.codec import Attributes, Item
 from tidings.platform.dynamo.errors import CancellationReason, ConditionFailedError, TransactionCancelledError
-from tidings.platform.dynamo.queries import Query, QueryPage
-from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, Update
-from tidings.platform.dynamo.values import Attributes, Item
-from tidings.tables.declaration import TABLES
+from tidings.platform.dynamo.requests import Check, Delete, Put, Query, QueryPage, TransactAction, Update
+from tidings.schema.tables.declaration import TABLES
 
 _PARTITION = re.compile(r"^\s*([#\w]+) = (:\w+)")
 _WORD = re.compile(r"#?\w+")

@@ -15,7 +15,7 @@ from contract.chats import test_manage
 from contract.delivery import test_chat_list, test_pending, test_rows, test_watermarks
 from contract.messages import test_change, test_history, test_log, test_send
 from fixtures.engines import Namespace
-from fixtures.stage import RunUseCases, UseCaseEnv, UseCaseScene
+from fixtures.use_cases import RunUseCases, UseCaseEnv, UseCaseScene
 from simulation.dynamo import SimClient
 from simulation.network import FAIR, Network
 from simulation.tables import Tables

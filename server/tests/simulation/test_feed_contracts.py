@@ -10,9 +10,9 @@ import pytest
 from contract.relay import test_feed
 from contract.relay.test_feed import PAGE, Play, River, Scene, Script, place_of
 from fixtures.engines import Namespace
-from fixtures.stage import UseCaseEnv
+from fixtures.use_cases import UseCaseEnv
+from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
-from simulation.feed import SimChangeStream
 from simulation.loop import Scheduler
 from simulation.network import RefusedForNowError
 from simulation.record import Record

@@ -9,16 +9,16 @@ from itertools import count
 
 import pytest
 from contract.kafka import test_group
+from contract.kafka.consumer_env import PARTITIONS, STALLS_NEVER, Effect, Play, Scene
 from contract.kafka.harness import as_number, never_bury
-from contract.kafka.site import PARTITIONS, STALLS_NEVER, Effect, Play, Scene
+from simulation.group_member import GroupMember
 from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.loop import Process, Scheduler
-from simulation.member import GroupMember
 from simulation.network import Network
 
 from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatKey
-from tidings.platform.kafka.lane import RecordHandlers
+from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Batch
 

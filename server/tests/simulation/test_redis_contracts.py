@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, cast
 
 import pytest
-from contract.routing import test_line, test_marks, test_routes
+from contract.connections import test_line, test_marks, test_routes
 from simulation.loop import Process, Scheduler
 from simulation.redis import Redis, SimCheckpoints, SimRedis
 from simulation.test_contracts import Direct

@@ -6,7 +6,7 @@ from typing import Protocol
 from simulation.loop import Process
 from simulation.network import Network
 
-from tidings.gateway.socket.ports import MessageHandler, UpgradeRequest
+from tidings.gateway.transport.ports import MessageHandler, UpgradeRequest
 
 UPGRADE = UpgradeRequest("/v1/socket", "192.0.2.1", None, None, "", None, None)
 _CUT = 1006

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.cli import tidings
-from tidings.run.protocol import schema
-from tidings.run.protocol.breaks import find_breaking_frame_changes
-from tidings.run.protocol.files import BASELINE, render_all, stale_files
+from tidings.protocol import schema
+from tidings.protocol.breaking_changes_frames import find_breaking_frame_changes
+from tidings.protocol.outputs import BASELINE, render_all, stale_files
 
 ROOT = Path(__file__).parents[3]
 

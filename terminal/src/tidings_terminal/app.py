@@ -12,15 +12,15 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static
 
 from tidings_sdk import Client, Event, MemoryStore, TidingsError
-from tidings_terminal.address import Endpoint
 from tidings_terminal.chat_view import ChatView
-from tidings_terminal.desk import InboxController
 from tidings_terminal.dialogs import HelpScreen
-from tidings_terminal.inbox_panes import InboxPane, InboxSummary, NotificationList, show_inbox
-from tidings_terminal.keys import KeyBar
+from tidings_terminal.endpoint import Endpoint
+from tidings_terminal.inbox_controller import InboxController
+from tidings_terminal.inbox_widgets import InboxPane, InboxSummary, NotificationList, show_inbox
+from tidings_terminal.key_bindings import KeyBar
 from tidings_terminal.model import ScreenModel, partners
-from tidings_terminal.panes import ChatPane, Composer, ThreadPane
-from tidings_terminal.views import ViewContext, chat_lines
+from tidings_terminal.rendering import ViewContext, chat_lines
+from tidings_terminal.widgets import ChatPane, Composer, ThreadPane
 
 _PAGE: Final = 50
 _AWAY_AFTER_S: Final = 60.0
@@ -32,7 +32,7 @@ _OF_THE_THREAD: Final = frozenset({"edit", "reply", "react", "redact", "page"})
 
 
 class ChatApp(App[str]):
-    CSS_PATH = "look.tcss"
+    CSS_PATH = "style.tcss"
     TITLE = "tidings chat"
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as Textual declares it

@@ -10,13 +10,13 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
 from tidings_sdk import Chat, Client, TidingsError
-from tidings_terminal import words
+from tidings_terminal import formatting
 from tidings_terminal.dialogs import DeleteScreen
-from tidings_terminal.keys import command_of, is_command
+from tidings_terminal.key_bindings import command_of, is_command
 from tidings_terminal.model import ComposeMode, ComposeTask, ScreenModel, partner
-from tidings_terminal.panes import Composer, ThreadPane
-from tidings_terminal.thread import TranscriptMessage
-from tidings_terminal.views import ViewContext, name_of, said_in, transcript_lines
+from tidings_terminal.rendering import ViewContext, name_of, said_in, transcript_lines
+from tidings_terminal.transcript import TranscriptMessage
+from tidings_terminal.widgets import Composer, ThreadPane
 
 _PAGE: Final = 50
 
@@ -55,13 +55,13 @@ class ChatView(Vertical):
         eyes, row = ViewContext.now(client), chat.row
         other = partner(row) if row else None
         about = (
-            words.presence_text(client.presence(other), eyes.now_ms, eyes.zone)
+            formatting.presence_text(client.presence(other), eyes.now_ms, eyes.zone)
             if other
             else ", ".join(chat.members)
         )
         title = self.model.title(row, eyes.user) if row else chat.id
         self._say("#head", f"{title}   {about}" if about else title)
-        self._say("#typing", words.typing_text(chat.typing_users))
+        self._say("#typing", formatting.typing_text(chat.typing_users))
         lines = transcript_lines(self.model.thread(chat.id), eyes, chat.status)
         self.query_one(ThreadPane).show(list(lines), from_end=from_end)
         self.see()
@@ -176,7 +176,9 @@ class ChatView(Vertical):
             self._run(self._act(command.action))
             return
         name = text.split(maxsplit=1)[0]
-        self.model.show_status(f"Unknown command {words.short(name, 20)}; /help lists them", time.monotonic())
+        self.model.show_status(
+            f"Unknown command {formatting.short(name, 20)}; /help lists them", time.monotonic()
+        )
         self._changed()
 
     async def _act(self, action: str) -> None:
@@ -237,7 +239,7 @@ class ChatView(Vertical):
         if client is not None:
             by = name_of(message.by, ViewContext.now(client))
             composer.begin(
-                ComposeTask(doing, message.sequence, words.about(doing, by, said_in(message))), text
+                ComposeTask(doing, message.sequence, formatting.about(doing, by, said_in(message))), text
             )
             composer.focus()
 

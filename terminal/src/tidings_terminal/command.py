@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tidings_terminal import address
+from tidings_terminal import endpoint
 
 
 @click.command(
@@ -25,8 +25,8 @@ def chat(user: str | None, url: str | None, token_file: Path | None) -> None:
     if (user is None) == (url is None):
         raise click.UsageError("Say as whom: --as anna beside `tidings dev`, or --url with a token.")
     try:
-        where = address.from_dev(user) if user else address.from_options(url or "", token_file)
-    except address.EndpointMissing as error:
+        where = endpoint.from_dev(user) if user else endpoint.from_options(url or "", token_file)
+    except endpoint.EndpointMissing as error:
         raise click.ClickException(str(error)) from error
     from tidings_terminal.app import run  # noqa: PLC0415 - half a second that `--help` need not wait
 

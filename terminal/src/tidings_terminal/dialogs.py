@@ -11,9 +11,9 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tidings_terminal import words
-from tidings_terminal.keys import COMMANDS, key_names
-from tidings_terminal.thread import TranscriptMessage
+from tidings_terminal import formatting
+from tidings_terminal.key_bindings import COMMANDS, key_names
+from tidings_terminal.transcript import TranscriptMessage
 
 _QUOTED_CHARS: Final = 200
 _FIRST_COLUMN: Final = 9
@@ -66,7 +66,7 @@ class DeleteScreen(ModalScreen[bool]):
 
     @override
     def compose(self) -> ComposeResult:
-        quoted = words.short(self._message.text, _QUOTED_CHARS) or "(data)"
+        quoted = formatting.short(self._message.text, _QUOTED_CHARS) or "(data)"
         with Vertical(classes="dialog -question"):
             yield Static("Delete this message for everyone?", markup=False, classes="-title")
             yield Static(f"“{quoted}”", markup=False)

@@ -21,8 +21,8 @@ from tidings_sdk import (
     PresenceChanged,
     State,
 )
-from tidings_terminal import words
-from tidings_terminal.thread import Transcript
+from tidings_terminal import formatting
+from tidings_terminal.transcript import Transcript
 
 _HINT_S: Final = 6.0
 
@@ -107,14 +107,14 @@ class ScreenModel:
 
     def connection(self, now: float) -> str:
         wait_s = None if self.next_try_at is None else self.next_try_at - now
-        return words.connection_text(self.state, wait_s)
+        return formatting.connection_text(self.state, wait_s)
 
     def title(self, row: ChatRow, user: str) -> str:
         """Its name; else who is in it; else who wrote last."""
         if row.by and row.by != user:
             self._others[row.chat] = row.by
         others = row.members or tuple(filter(None, [self._others.get(row.chat)]))
-        return words.one_line(row.name or "") or ", ".join(others) or row.chat
+        return formatting.one_line(row.name or "") or ", ".join(others) or row.chat
 
     def _moved(self, event: ConnectionStateChanged, now: float) -> None:
         self.state = event.state
@@ -123,7 +123,7 @@ class ScreenModel:
             self._missed = 0 if self._was_live else None
         elif event.state is State.LIVE:
             if self._was_live and self._missed is not None:
-                self.show_status(words.caught_up_text(self._missed), now)
+                self.show_status(formatting.caught_up_text(self._missed), now)
             self._was_live, self._missed = True, None
 
 
@@ -139,7 +139,11 @@ def partners(rows: Iterable[ChatRow]) -> set[str]:
 def chat_list_line(
     row: ChatRow, title: str, when: str, presence: PresenceChanged | None, *, is_open: bool
 ) -> ChatListLine:
-    said = words.one_line(words.content_text(row.state, row.preview or "", has_data=True)) if row.last else ""
+    said = (
+        formatting.one_line(formatting.content_text(row.state, row.preview or "", has_data=True))
+        if row.last
+        else ""
+    )
     is_direct = partner(row) is not None
     return ChatListLine(
         chat=row.chat,
@@ -147,7 +151,7 @@ def chat_list_line(
         preview=f"{row.by}: {said}" if said and row.by and not is_direct else said,
         when=when,
         unread=row.unread,
-        mark=words.unread_mark(presence) if is_direct else " ",
+        mark=formatting.unread_mark(presence) if is_direct else " ",
         is_muted=row.is_muted,
         is_open=is_open,
     )

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from tidings_harness.checking import device_rules, log_rules, row_rules
-from tidings_harness.checking.facts import HistoryIndex, column
+from tidings_harness.checking.history_index import HistoryIndex, column
 from tidings_harness.checking.verdict import Rule, Verdict, Violation, merge_verdicts
 from tidings_harness.history.epochs import directories
 from tidings_harness.history.events import EventKind
-from tidings_harness.history.loading import History, load_history
+from tidings_harness.history.loader import History, load_history
 
 type Check = Callable[[], Iterable[Violation[Rule]]]
 

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from tidings_harness.checking.cells import PairIndex, starts
-from tidings_harness.checking.facts import HistoryIndex
+from tidings_harness.checking.history_index import HistoryIndex
+from tidings_harness.checking.pair_index import PairIndex, starts
 from tidings_harness.checking.verdict import Rule, Violation, violations
 from tidings_harness.history.events import Flags, Numbers
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tidings_harness.checking.facts import HistoryIndex, column
+from tidings_harness.checking.history_index import HistoryIndex, column
 from tidings_harness.checking.verdict import Rule, Violation, violations
 
 

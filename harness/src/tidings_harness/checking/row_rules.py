@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tidings_harness.checking.cells import PairIndex
-from tidings_harness.checking.facts import OPEN, HistoryIndex, column
+from tidings_harness.checking.history_index import OPEN, HistoryIndex, column
+from tidings_harness.checking.pair_index import PairIndex
 from tidings_harness.checking.verdict import Rule, Violation, violations
 from tidings_harness.history.events import EventKind, Numbers, Outcome
 

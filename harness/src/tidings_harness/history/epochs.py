@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import final
 
 from tidings_harness.history.events import EventKind, Outcome
-from tidings_harness.history.loading import load_history
-from tidings_harness.history.writing import Recorder
+from tidings_harness.history.loader import load_history
+from tidings_harness.history.recorder import Recorder
 
 
 def directories(directory: Path) -> list[Path]:

@@ -7,10 +7,9 @@ from typing import Final, final
 import msgspec
 
 from tidings_sdk.errors import StoreInUse
-from tidings_sdk.frames.reading import ChatRow
-from tidings_sdk.frames.table import NAME_OF, REQUESTS
-from tidings_sdk.outbox import OutboxEntry
-from tidings_sdk.stores.port import StoredState, StoreOwner
+from tidings_sdk.frames.history import ChatRow
+from tidings_sdk.frames.registry import NAME_OF, REQUESTS
+from tidings_sdk.stores.store import OutboxEntry, StoredState, StoreOwner
 
 # A lost `after` would make a second message of a repeat, so every commit waits for the disk.
 _SCHEMA: Final = """

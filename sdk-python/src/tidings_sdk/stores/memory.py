@@ -2,9 +2,8 @@
 
 from typing import final
 
-from tidings_sdk.frames.reading import ChatRow
-from tidings_sdk.outbox import OutboxEntry
-from tidings_sdk.stores.port import StoredState, StoreOwner
+from tidings_sdk.frames.history import ChatRow
+from tidings_sdk.stores.store import OutboxEntry, StoredState, StoreOwner
 
 
 @final

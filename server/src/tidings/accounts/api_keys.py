@@ -17,13 +17,12 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import CredentialRejectedError, to_public_error
-from tidings.kernel.caching import Cache, CachePolicy
+from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
-from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind, record_security_event
+from tidings.kernel.security import Secret, SecurityEventKind, record_security_event
 
 PREFIX = "tidings_sk."
 CACHE_POLICY = CachePolicy(fresh_s=10.0, outage_s=60.0)

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.accounts.model import Principal, SessionId
-from tidings.accounts.records import ChallengeId, Phone, ProfileChange, Session, User
+from tidings.accounts.model import ChallengeId, Phone, Principal, ProfileChange, Session, SessionId, User
 from tidings.kernel.ids import TenantId, UserId
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.model import Device, Principal, Session, SessionId, TokenGrant, User
 from tidings.accounts.ports import SessionStore, TenantKeyProvider, TokenMinter, UserStore
-from tidings.accounts.records import Device, Session, TokenGrant, User
-from tidings.accounts.refresh import (
+from tidings.accounts.rules import credential_invalid, rejected_for
+from tidings.accounts.session_tokens import (
     SECRET_BYTES,
     Mac,
     PresentedToken,
@@ -25,14 +25,11 @@ from tidings.accounts.refresh import (
     parse_token,
     token_hash,
 )
-from tidings.accounts.refusals import rejected_for
-from tidings.accounts.rules import credential_invalid
 from tidings.accounts.users import user_not_found
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
-from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind, record_security_event
+from tidings.kernel.security import Secret, SecurityEventKind, record_security_event
 
 MAX_S = 365 * 86_400.0
 MAX_COUNT = 50

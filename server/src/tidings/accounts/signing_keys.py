@@ -1,15 +1,112 @@
-"""Public keys that a tenant has registered: made, added, listed, retired by operators; read to verify tokens."""
+"""Keys that users' tokens are verified with, as JWK: Ed25519 and P-256 for signatures, nothing else. Pure."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
+import msgspec
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OKPKey
 from msgspec import Struct
 
-from tidings.accounts.public_keys import BadKeyError, Jwk, KeyAlgorithm, make_pair, public_part, read_key
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import TenantId, new_ulid
 from tidings.kernel.security import SecurityEventKind, record_security_event
+
+type Jwk = Mapping[str, Any]
+type KeyAlgorithm = Literal["Ed25519", "P-256"]
+
+MAX_KID_BYTES = 128
+MAX_KEYS = 50
+_NUMBERS = ("kty", "crv", "x", "y")
+_PUBLIC = (*_NUMBERS, "kid", "use", "alg")
+_ALGORITHMS: Mapping[tuple[str, str], frozenset[str]] = {
+    ("OKP", "Ed25519"): frozenset({"EdDSA", "Ed25519"}),
+    ("EC", "P-256"): frozenset({"ES256"}),
+}
+_KEYS: Mapping[str, Callable[[dict[str, Any]], ECKey | OKPKey]] = {
+    "EC": ECKey.import_key,
+    "OKP": OKPKey.import_key,
+}
+ALGORITHMS = frozenset().union(*_ALGORITHMS.values())
+
+
+class BadKeyError(ValueError):
+    """Says what is wrong with it; never what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """`algorithms` are those that a token which names this key may have been signed by."""
+
+    kid: str
+    algorithms: frozenset[str]
+    key: ECKey | OKPKey
+    not_after_ms: int | None = None
+
+
+def make_pair(kind: KeyAlgorithm) -> dict[str, Any]:
+    """A private JWK with a `kid` of its own. `public_part` is what may be kept."""
+    made = OKPKey.generate_key(kind) if kind == "Ed25519" else ECKey.generate_key(kind)
+    algorithm = "EdDSA" if kind == "Ed25519" else "ES256"
+    return {**made.as_dict(private=True), "kid": new_ulid(), "use": "sig", "alg": algorithm}
+
+
+def public_part(jwk: Jwk) -> dict[str, Any]:
+    """By name of what is public, so that nothing else comes along."""
+    return {name: jwk[name] for name in _PUBLIC if name in jwk}
+
+
+def read_key(jwk: object, not_after_ms: int | None = None) -> PublicKey:
+    """Raises `BadKeyError`. A private key gives its public part."""
+    if not isinstance(jwk, Mapping):
+        raise BadKeyError("it is not a JSON object")
+    kid = jwk.get("kid")
+    if not isinstance(kid, str) or not 0 < len(kid.encode(errors="replace")) <= MAX_KID_BYTES:
+        raise BadKeyError(f"it has no `kid` of 1 to {MAX_KID_BYTES} bytes")
+    uses = jwk.get("key_ops", ["verify"])
+    if jwk.get("use", "sig") != "sig" or not isinstance(uses, list) or "verify" not in uses:
+        raise BadKeyError("it is not for verifying signatures: look at its `use` and `key_ops`")
+    algorithms = _algorithms(jwk)
+    try:
+        # without `alg` and `use`, which were judged above: joserfc takes EdDSA and Ed25519 for two
+        key = _KEYS[jwk["kty"]]({name: jwk[name] for name in _NUMBERS if name in jwk})
+    except (JoseError, ValueError, TypeError, KeyError) as error:
+        raise BadKeyError("its numbers are not those of a public key") from error
+    return PublicKey(kid, algorithms, key, not_after_ms)
+
+
+def _algorithms(jwk: Jwk) -> frozenset[str]:
+    allowed = _ALGORITHMS.get((str(jwk.get("kty")), str(jwk.get("crv"))))
+    if allowed is None:
+        raise BadKeyError("it is neither an Ed25519 nor a P-256 key")
+    said = jwk.get("alg")
+    if said is not None and said not in tuple(allowed):
+        raise BadKeyError("its `alg` is not one of its kind of key")
+    return allowed
+
+
+def read_jwks(body: bytes) -> dict[str, PublicKey]:
+    """The keys of a JWKS document that can be used here, by `kid`; of two with one `kid` the first.
+
+    Keys of other kinds may stand beside them. Raises `BadKeyError` for what is no such document.
+    """
+    try:
+        document = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadKeyError("it is not JSON") from error
+    keys = document.get("keys")
+    if not isinstance(keys, list) or len(keys) > MAX_KEYS:
+        raise BadKeyError(f"it has no list `keys` of at most {MAX_KEYS}")
+    found: dict[str, PublicKey] = {}
+    for jwk in keys:
+        # a key of another kind is no fault: it serves somebody else
+        with suppress(BadKeyError):
+            key = read_key(jwk)
+            found.setdefault(key.kid, key)
+    return found
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,16 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from tidings.accounts.ports import UserStore
-from tidings.accounts.records import Phone, ProfileChange, User
-from tidings.accounts.rules import check_avatar, check_display_name, check_user_id, invalid_request
+from tidings.accounts.model import Phone, Principal, ProfileChange, User
+from tidings.accounts.ports import DirectoryTenants, UserStore
+from tidings.accounts.rules import (
+    check_avatar,
+    check_display_name,
+    check_user_id,
+    invalid_request,
+    rejected_for,
+)
+from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid, stable_hash
@@ -160,3 +167,72 @@ class UserService:
 
 def user_not_found(user: UserId) -> TidingsError:
     return TidingsError(Code.USER_NOT_FOUND, f"There is no user {user}.")
+
+
+class FindUserByPhone:
+    def __init__(self, rows: UserStore, tenants: DirectoryTenants) -> None:
+        self._rows = rows
+        self._tenants = tenants
+
+    async def __call__(self, tenant: TenantId, asker: UserId, phone: Phone) -> User:
+        """Return the user with exactly this number.
+
+        Raises `forbidden` unless the tenant allows it, and `user_not_found` alike for a number that nobody has, for a
+        user who has opted out, and for one who is suspended. The index only hints at the user: the row, read
+        strongly, decides.
+        """
+        if not await self._tenants.may_find_by_phone(tenant):
+            raise TidingsError(
+                Code.FORBIDDEN,
+                "This tenant does not let users find each other by phone number.",
+                hint="Operators: `tidings tenant set TENANT --find-by-phone`.",
+            )
+        hint = await self._rows.find_by_phone(tenant, phone)
+        # A number that nobody has costs the same two reads, or its time would tell it from a user who opted out.
+        found = await self._rows.confirm(tenant, asker if hint is None else hint)
+        if hint is None or found is None or not _may_be_found(found, phone):
+            raise TidingsError(Code.USER_NOT_FOUND, "No user can be found by this phone number.")
+        return found
+
+
+def _may_be_found(user: User, phone: Phone) -> bool:
+    return user.phone == phone and user.phone_search == "everyone" and user.suspended_at_ms is None
+
+
+ADMISSION_CACHE = CachePolicy(fresh_s=5.0, outage_s=60.0, retry_s=1.0, count=100_000)
+
+
+class UserAdmission:
+    """Belongs to the event loop that it is used in."""
+
+    def __init__(self, users: UserService, clock: Clock, policy: CachePolicy = ADMISSION_CACHE) -> None:
+        self._users = users
+        self._cache: Cache[tuple[TenantId, UserId], User] = Cache(self._load, clock, policy)
+
+    async def of(self, tenant: TenantId, user: UserId) -> User:
+        """The user, at most `fresh_s` old; created if nobody knew them. Simultaneous calls share one load."""
+        found = await self._cache.get((tenant, user))
+        if found is None:
+            raise rejected_for("there is no such user", tenant=tenant, user=user)
+        return found
+
+    async def check(self, principal: Principal) -> None:
+        """Raise `forbidden` for a suspended user, `credential_invalid` for a token from before their sign-out."""
+        if principal.user is None:
+            return
+        user = await self.of(principal.tenant, principal.user)
+        if user.suspended_at_ms is not None:
+            raise TidingsError(Code.FORBIDDEN, "The user is suspended.")
+        # a session has the user's epoch for this, which knows no clock
+        if principal.session is None and user.not_before_ms is not None:
+            issued_at_ms = principal.issued_at_ms
+            if issued_at_ms is None or issued_at_ms < user.not_before_ms:
+                reason = "token from before the sign-out"
+                raise rejected_for(reason, tenant=principal.tenant, user=principal.user)
+
+    def evict(self, tenant: TenantId, user: UserId) -> None:
+        """Read the user again at the next call: something about them was changed."""
+        self._cache.evict((tenant, user))
+
+    async def _load(self, key: tuple[TenantId, UserId]) -> User | None:
+        return await self._users.admitted(*key)

@@ -8,30 +8,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tidings.api import openapi, problems
-from tidings.api.cors import CorsMiddleware
-from tidings.api.cursors import CursorSigner
-from tidings.api.door import ApiContext
-from tidings.api.envelope import RequestMiddleware, get_request_id
-from tidings.api.error_pages import add_error_pages
-from tidings.api.explorer import add_swagger_ui, close_swagger_ui
-from tidings.api.faults import to_validation_error
-from tidings.api.options import ApiOptions
+from tidings.api.auth import ApiContext
+from tidings.api.middleware import CorsMiddleware, RequestMiddleware, get_request_id
+from tidings.api.openapi import add_error_pages, add_swagger_ui, close_swagger_ui
+from tidings.api.problems import to_validation_error
+from tidings.api.request_parsing import CursorSigner
 from tidings.api.routes import (
     broadcasts,
     chat_list,
     chats,
-    inbox,
     inboxes,
-    jobs,
+    legacy_inbox,
     login,
-    members,
     messages,
-    segments,
-    sessions,
-    stack,
+    notifications,
     users,
 )
-from tidings.api.services import ApiServices
+from tidings.api.services import ApiOptions, ApiServices
 from tidings.kernel.errors import TidingsError
 
 _NOT_ALLOWED = 405
@@ -40,19 +33,19 @@ ROUTERS = (
     messages.router,
     chat_list.router,
     chats.router,
-    members.members_router,
+    chats.members_router,
     login.router,
-    sessions.sessions_router,
+    login.sessions_router,
     users.router,
-    inbox.router,
+    notifications.router,
     inboxes.router,
     inboxes.bulk,
     broadcasts.router,
-    segments.segments_router,
-    segments.segments_bulk,
-    jobs.jobs_router,
-    stack.router,
-    stack.bulk,
+    broadcasts.segments_router,
+    broadcasts.segments_bulk,
+    inboxes.jobs_router,
+    legacy_inbox.router,
+    legacy_inbox.bulk,
 )
 """Matched in this order, so those come first that are asked most."""
 

@@ -1,14 +1,109 @@
-"""The description of the whole: what clients are generated from, and what `/openapi.json` serves."""
+"""What a route says about itself: its name, the errors it can answer with, the access patterns it uses."""
 
-from collections.abc import Iterator
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from itertools import groupby
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from tidings.api import problems
-from tidings.api.documented import examples
-from tidings.api.envelope import REQUEST_ID
+from tidings.api.middleware import REQUEST_ID
+from tidings.api.schemas.api_model import ApiModel, Problem
+from tidings.kernel.errors import Code
+
+OF_ANY = (
+    Code.REQUEST_INVALID,
+    Code.RATE_LIMITED,
+    Code.OVERLOADED,
+    Code.INTERNAL,
+)
+OF_GUARDED = (*OF_ANY, Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN)
+OF_BODIES = (Code.REQUEST_TOO_LARGE,)
+OF_CHANGES = (
+    Code.OUTCOME_UNKNOWN,
+    Code.WRITE_CONFLICT,
+    Code.IDEMPOTENCY_CONFLICT,
+    Code.NOT_A_MEMBER,
+    Code.CHAT_NOT_FOUND,
+)
+PATTERNS = "x-access-patterns"
+
+
+def route_options(
+    name: str,
+    *refusals: Code,
+    touches: Iterable[str],
+    repeat: type[ApiModel] | None = None,
+    is_open: bool = False,
+    **more: object,
+) -> dict[str, Any]:
+    """Arguments for a router's decorator. `touches`: names of access patterns, as in the reference.
+
+    `repeat`: what a repeat is answered with, by 200 where the first try is answered by 201.
+    """
+    codes = (*(OF_ANY if is_open else OF_GUARDED), *refusals)
+    return {
+        "operation_id": name,
+        "responses": _responses(codes) | _repeat(repeat),
+        "response_description": "Done.",
+        "openapi_extra": {PATTERNS: sorted(touches)},
+        "response_model_exclude_none": True,
+        **more,
+    }
+
+
+def _repeat(model: type[ApiModel] | None) -> dict[int | str, dict[str, Any]]:
+    return (
+        {}
+        if model is None
+        else {200: {"model": model, "description": "Done before: the first answer again."}}
+    )
+
+
+def _responses(codes: Iterable[Code]) -> dict[int | str, dict[str, Any]]:
+    ordered = sorted(set(codes), key=lambda code: (problems.STATUS[code], code))
+    return {
+        status: _response(list(group))
+        for status, group in groupby(ordered, key=lambda code: problems.STATUS[code])
+    }
+
+
+def _response(codes: list[Code]) -> dict[str, Any]:
+    examples = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    return {
+        "model": Problem,
+        "description": ", ".join(f"`{code}`" for code in codes),
+        "content": {problems.MEDIA_TYPE: {"examples": examples}},
+    }
+
+
+def examples() -> dict[str, Any]:
+    """One of each code, which the routes that can answer with it refer to."""
+    return {code.value: {"summary": problems.problem_title(code), "value": _example(code)} for code in Code}
+
+
+def _example(code: Code) -> dict[str, object]:
+    return {
+        "type": f"/errors/{code}",
+        "title": problems.problem_title(code),
+        "status": problems.STATUS[code],
+        "detail": "What was wrong, for people.",
+        "code": code.value,
+        "retryable": problems.is_retryable(code),
+        "request_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+    }
+
 
 TITLE = "Tidings"
 VERSION = "1"
@@ -97,3 +192,104 @@ def _mend(operation: dict[str, Any]) -> None:
             content[problems.MEDIA_TYPE]["schema"] = schema
             del content["application/json"]
         response["headers"] = {REQUEST_ID: {"$ref": "#/components/headers/RequestId"}}
+
+
+COPY = "server/src/tidings/api/errors.txt"
+SOURCE = "docs/reference/errors.md"
+_HEADERS = {
+    "cache-control": "public, max-age=3600",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+}
+_STYLE = (
+    "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c}"
+    "code{background:#f1f1f1;padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}"
+    "@media(prefers-color-scheme:dark){body{background:#161616;color:#e6e6e6}code{background:#2a2a2a}a{color:#8ab4ff}}"
+)
+
+
+def explain_error_code(code: Code) -> str:
+    """Return the section of `code`, in Markdown."""
+    return _sections()[code]
+
+
+@cache
+def _sections() -> Mapping[str, str]:
+    text = (files("tidings.api") / "errors.txt").read_text()
+    parts = re.split(r"^## (\w+)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+
+
+def add_error_pages(app: FastAPI) -> None:
+    @app.get("/errors", include_in_schema=False)
+    async def errors() -> Response:
+        items = "".join(f'<li><a href="/errors/{code}"><code>{code}</code></a></li>' for code in Code)
+        return _page("Error codes", f"<ul>{items}</ul>")
+
+    @app.get("/errors/{code}", include_in_schema=False)
+    async def error(code: str) -> Response:
+        if code not in _sections():
+            raise HTTPException(404)
+        paragraphs = _sections()[code].split("\n\n")
+        body = "".join(f"<p>{_inline(each)}</p>" for each in paragraphs)
+        return _page(code, f'{body}<p><a href="/errors">All error codes</a></p>')
+
+
+def _page(title: str, body: str) -> Response:
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    html = f'<!doctype html><html lang="en"><head>{head}<title>{title} - Tidings</title><style>{_STYLE}</style></head>'
+    return HTMLResponse(f"{html}<body><h1>{title}</h1>{body}</body></html>", headers=_HEADERS)
+
+
+def _inline(text: str) -> str:
+    """Code spans, and links without their targets, which lead into the documentation's own files."""
+    plain = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
+
+
+_ASSETS = "/docs/assets"
+
+
+def add_swagger_ui(app: FastAPI) -> None:
+    """Serve the explorer, and send those who open `/` in a browser there."""
+    app.mount(_ASSETS, StaticFiles(directory=str(files("fastapi_offline") / "static")), name="explorer")
+
+    @app.get("/docs", include_in_schema=False)
+    async def explorer() -> HTMLResponse:
+        page = get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title=app.title,
+            swagger_js_url=f"{_ASSETS}/swagger-ui-bundle.js",
+            swagger_css_url=f"{_ASSETS}/swagger-ui.css",
+            swagger_favicon_url=f"{_ASSETS}/favicon.png",
+            swagger_ui_parameters={"persistAuthorization": True},
+        )
+        page.headers["content-security-policy"] = _policy(bytes(page.body).decode())
+        return page
+
+    @app.get("/", include_in_schema=False)
+    async def root() -> RedirectResponse:
+        return RedirectResponse("/docs")
+
+
+def close_swagger_ui(app: FastAPI) -> None:
+    """Take the description away too."""
+    app.router.routes[:] = [
+        route for route in app.router.routes if getattr(route, "path", "") != app.openapi_url
+    ]
+
+
+def _policy(page: str) -> str:
+    """Only the page's own scripts run: those in it by their hashes, and the assets."""
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    hashes = [f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts]
+    parts = {
+        "default-src": "'none'",
+        "script-src": " ".join(["'self'", *hashes]),
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data:",
+        "connect-src": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'self'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in parts.items())

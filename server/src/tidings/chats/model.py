@@ -2,7 +2,6 @@
 
 import hashlib
 from base64 import b32encode
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -10,12 +9,11 @@ from msgspec import Struct
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.model import NO_SUCH_CHAT, Interval
 
 MAX_SMALL_MEMBERS = 100
 """In a chat of more members, work for a message must not grow with them."""
 SOME_MEMBERS = 5
-NO_SUCH_CHAT = "There is no such chat."
-"""The same words wherever it is said, so that they tell nothing."""
 
 
 class ChatType(StrEnum):
@@ -27,17 +25,6 @@ class Role(StrEnum):
     OWNER = "owner"
     ADMIN = "admin"
     MEMBER = "member"
-
-
-class Interval(NamedTuple):
-    """A member sees `joined < sequence <= removed`. None: is still a member.
-
-    The interval opens just below the entry that lets the user in and closes with the one that takes him out, so both
-    of them reach him.
-    """
-
-    joined: int
-    removed: int | None = None
 
 
 class Membership(Struct, frozen=True, kw_only=True):
@@ -136,16 +123,3 @@ def require_membership(row: Membership | None) -> Membership:
     if not row.is_member:
         raise TidingsError(Code.NOT_A_MEMBER, "The user is no longer a member of this chat.")
     return row
-
-
-def visible_ranges(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
-    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
-    cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
-    return [(low, high) for low, high in cut if low < high]
-
-
-def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
-    for joined, removed in intervals:  # not any(…): asked of each member for each message of a page
-        if joined < sequence and (removed is None or sequence <= removed):
-            return True
-    return False

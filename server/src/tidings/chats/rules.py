@@ -5,15 +5,16 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from tidings.chats.model import ChatType, Interval, Membership, MemberStatus, Role
+from tidings.chats.model import ChatType, Membership, MemberStatus, Role
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
+from tidings.messages.model import Interval
 
 LARGE_FROM = 100
 """A chat is large from the first entry after which it has more members than this, for good."""
 
 MAX_INTERVALS = 8
-"""How many intervals a row holds; `tables/limits.py` has the room for as many."""
+"""How many intervals a row holds; `schema/tables/limits.py` has the room for as many."""
 
 
 class ChatAction(StrEnum):

@@ -3,6 +3,7 @@
 So rows can be written by anybody, in any order and any number of times, and come out the same.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple, NewType
 
@@ -258,3 +259,18 @@ class OfflineMessage(Struct, frozen=True, kw_only=True):
     is_muted: bool = False
     is_mentioned: bool = False
     preview: str | None = None
+
+
+@dataclass(slots=True)
+class DeliveryStats:
+    """`late`: entries whose truth was written and nothing else, because Redis did not answer; they come again."""
+
+    handled: int = 0
+    repeated: int = 0
+    filled: int = 0
+    pushed: int = 0
+    stale: int = 0
+    kept: int = 0
+    rung: int = 0
+    unreached: int = 0
+    late: int = 0

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Chat, Membership
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.model import (
     ChatFlags,
     ChatRow,
@@ -17,7 +18,6 @@ from tidings.delivery.model import (
 )
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.routing.model import GatewayId, LookupResult, Route
 
 
 class ChatRowWriter(Protocol):

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from tidings.chats.model import Interval, may_see, visible_ranges
 from tidings.delivery.model import (
     ChatRow,
     JoinPosition,
@@ -21,7 +20,7 @@ from tidings.delivery.model import (
     UnreadExplanation,
 )
 from tidings.kernel.ids import UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, Interval, may_see, visible_ranges
 
 CHANGES_PREVIEW = frozenset({EntryKind.EDIT, EntryKind.REDACTION})
 LETS_IN = frozenset({EntryKind.CREATE, EntryKind.JOIN})

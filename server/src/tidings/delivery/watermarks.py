@@ -1,13 +1,30 @@
 """How far a user got in a chat: `read` is his, `delivered` that of his furthest device. Both only go forward."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tidings.chats.model import may_see, require_membership
+from tidings.chats.model import Membership, require_membership
 from tidings.delivery import rules
-from tidings.delivery.model import ChatRow, LogPosition, WatermarkAdvanced, WatermarkUpdate
-from tidings.delivery.ports import ChatReader, ChatRowReader, LogReader, OnWatermarkAdvanced, WatermarkStore
+from tidings.delivery.model import (
+    ChatRow,
+    DeliveryStatus,
+    LogPosition,
+    MemberProgress,
+    MessageStatus,
+    WatermarkAdvanced,
+    WatermarkUpdate,
+)
+from tidings.delivery.ports import (
+    AudienceReader,
+    ChatReader,
+    ChatRowReader,
+    LogReader,
+    OnWatermarkAdvanced,
+    WatermarkStore,
+)
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Entry, may_see
 
 
 class WatermarkResult(NamedTuple):
@@ -75,3 +92,81 @@ class WatermarkService:
             return rules.unread_count(row)
         heads = await self._row_reader.heads(chat.tenant, [chat.chat])
         return rules.unread_count(rules.with_head(row, heads.get(chat.chat)))
+
+
+class MessageStatusReader:
+    def __init__(self, audience: AudienceReader, watermarks: WatermarkStore) -> None:
+        self._audience = audience
+        self._watermarks = watermarks
+
+    async def of(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> list[MessageStatus]:
+        """Of a page of messages with one read of the members and one of their rows, whatever its length."""
+        if not messages:
+            return []
+        crowd = await self._audience.of(chat, max(message.sequence for message in messages))
+        if crowd.large_since is not None:
+            return [
+                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, is_counted=False)
+                for m in messages
+            ]
+        asker = next((member for member in crowd.members if member.user == user), None)
+        if asker is None or not all(may_see(asker.intervals, m.sequence) for m in messages):
+            raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
+        rows = await self._watermarks.rows_of(chat, [member.user for member in crowd.members])
+        got = [_got(each, rows.get(each.user)) for each in crowd.members]
+        return [message_status(message, got) for message in messages]
+
+    async def progress(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, MemberProgress]:
+        """Return when members joined and how far they got, with one read. Members without a row are left out."""
+        rows = await self._watermarks.rows_of(chat, users)
+        return {user: _progress(row) for user, row in rows.items()}
+
+
+def _progress(row: ChatRow) -> MemberProgress:
+    joined_at_ms = row.known.joined.at_ms if row.known.joined else None
+    if row.known.is_large:
+        return MemberProgress(joined_at_ms)
+    return MemberProgress(joined_at_ms, row.delivered_up_to, row.read_up_to, row.read_at_ms)
+
+
+class MemberPositions(NamedTuple):
+    """How far a member got."""
+
+    member: Membership
+    read: int
+    delivered: int
+    row: ChatRow | None = None
+
+    def read_at_ms(self, message: Entry) -> int | None:
+        return None if self.row is None else self.row.read_message_at_ms(message)
+
+
+def _got(member: Membership, row: ChatRow | None) -> MemberPositions:
+    return (
+        MemberPositions(member, row.read_up_to, row.delivered_up_to, row)
+        if row is not None
+        else MemberPositions(member, 0, 0)
+    )
+
+
+def message_status(message: Entry, members: Sequence[MemberPositions]) -> MessageStatus:
+    """READ once everybody has read it whom it was for and who is still there; DELIVERED likewise."""
+    n, sender = message.sequence, message.sender
+    got = [each for each in members if each.member.user != sender and may_see(each.member.intervals, n)]
+    times = [(each.member.user, at) for each in got if (at := each.read_at_ms(message)) is not None]
+    staying = [each for each in got if each.member.is_member]
+    return MessageStatus(
+        sequence=n,
+        status=_tick(n, staying),
+        delivered_to=tuple(sorted([each.member.user for each in got if each.delivered >= n])),
+        read_at_ms=tuple(sorted(times)),
+        read_by=tuple(sorted([each.member.user for each in got if each.read >= n])),
+    )
+
+
+def _tick(sequence: int, staying: Sequence[MemberPositions]) -> DeliveryStatus:
+    if not staying or min([each.delivered for each in staying]) < sequence:
+        return DeliveryStatus.SENT
+    return (
+        DeliveryStatus.DELIVERED if min([each.read for each in staying]) < sequence else DeliveryStatus.READ
+    )

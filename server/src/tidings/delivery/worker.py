@@ -17,22 +17,22 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
-from tidings.delivery import plan, rules
+from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.delivery import fanout_plan, rules
 from tidings.delivery.audience import CachedAudience
-from tidings.delivery.counts import DeliveryStats
-from tidings.delivery.memory import LATE_ENTRIES, ProgressCache
-from tidings.delivery.plan import FanoutPlan
+from tidings.delivery.chat_rows import ChatRowProjector
+from tidings.delivery.fanout import DeferredChats, Fanout
+from tidings.delivery.fanout_plan import FanoutPlan
+from tidings.delivery.model import DeliveryStats
+from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.ports import DeliveryCheckpoints, LogReader
-from tidings.delivery.reaching import DeferredChats, Fanout
-from tidings.delivery.rows import ChatRowProjector
+from tidings.delivery.progress import LATE_ENTRIES, ProgressCache
 from tidings.delivery.rules import EntryRun
-from tidings.delivery.side_by_side import gather_limited, gather_results
-from tidings.delivery.withdrawing import OfflineQueueRedactor
+from tidings.kernel.concurrency import gather_limited, gather_results
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey
-from tidings.kernel.pauses import Failpoints
 from tidings.messages.model import Entry
-from tidings.routing.model import LookupResult, RegistryUnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -238,15 +238,15 @@ class DeliveryWorker:
         crowd = await self._stores.audience.of(chat, run[-1].sequence)
         since = crowd.large_since
         if since is None:
-            return (plan.plan_small(chat, run, crowd.members),)
+            return (fanout_plan.plan_small(chat, run, crowd.members),)
         small = [entry for entry in run if entry.sequence <= since]
         large = run[len(small) :]
-        plans = (plan.plan_large(chat, large),) if large else ()
+        plans = (fanout_plan.plan_large(chat, large),) if large else ()
         if not small:
             return plans
         members = await self._stores.audience.everyone(chat)
         becomes_large = small[-1].sequence == since
-        return plan.plan_small(chat, small, members, becomes_large=becomes_large), *plans
+        return fanout_plan.plan_small(chat, small, members, becomes_large=becomes_large), *plans
 
     async def _fan_out(self, plans: Sequence[FanoutPlan]) -> set[ChatKey]:
         """Steps 3 and 4. Return the chats that are late."""

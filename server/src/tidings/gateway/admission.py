@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from tidings.gateway.socket.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
+from tidings.gateway.transport.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code
 from tidings.limits.rules import address_key
 

@@ -1,11 +1,11 @@
-"""Errors as frames tell them: one table for every code, one place for what nobody foresaw."""
+"""Error frames of the WebSocket protocol."""
 
 import logging
 from collections.abc import Mapping
 from typing import Final
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.wire.errors import ErrorBody, error_body
+from tidings.wire.frames.structs import ErrorBody
 
 _log = logging.getLogger(__name__)
 
@@ -91,3 +91,24 @@ def error_frame(error: Exception) -> ErrorBody:
         return error_body(error)
     _log.error("a request failed: %s", error.message, extra={"error_code": error.code})
     return error_body(TidingsError(error.code, text, details=error.details))
+
+
+def error_body(error: TidingsError, *, request_id: int | None = None) -> ErrorBody:
+    """`request_id`: which request is meant, where the frame itself can't have its id."""
+    after = error.details.get("retry_after_ms")
+    return ErrorBody(
+        code=error.code.value,
+        message=error.message,
+        retryable=error.retryable,
+        hint=error.hint,
+        docs=error.docs,
+        retry_after_ms=after if isinstance(after, int) else None,
+        request_id=request_id,
+    )
+
+
+def make_error_body(
+    code: Code, message: str, *, hint: str = "", retry_after_ms: int | None = None
+) -> ErrorBody:
+    details = {} if retry_after_ms is None else {"retry_after_ms": retry_after_ms}
+    return error_body(TidingsError(code, message, hint=hint, details=details))

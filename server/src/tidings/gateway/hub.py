@@ -1,13 +1,18 @@
 """The devices that are connected to this process, and the way to them. A device is here once: the newest counts."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import batched
 from typing import Protocol, final
 
-from tidings.gateway.shares import FairShares
-from tidings.gateway.socket.ports import Socket
-from tidings.gateway.traffic import TrafficStats
-from tidings.kernel.ids import DeviceKey, TenantId, UserId
+from tidings.connections.model import ConnectionRegistry, GatewayId, HeldRoute
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.stats import TrafficStats
+from tidings.gateway.transport.ports import Socket
+from tidings.kernel.fair_shares import FairShares
+from tidings.kernel.ids import ChatId, DeviceKey, TenantId, UserId
+from tidings.wire.close_codes import CloseCode
 
 type SendToAll = Callable[[Iterable[Socket], bytes], None]
 
@@ -87,3 +92,62 @@ class Hub[C: HasSocket]:
 
     def __len__(self) -> int:
         return len(self._here)
+
+
+_MAX_CONCURRENT_RENEWED = 2_000
+
+
+@final
+class LeaseRenewer:
+    """`again`: has a device resume; one that has no route gets one first."""
+
+    def __init__(
+        self,
+        hub: Hub[ConnectedDevice],
+        routes: ConnectionRegistry,
+        gateway: GatewayId,
+        again: Callable[[ConnectedDevice], None],
+        *,
+        every_s: float,
+    ) -> None:
+        self._hub = hub
+        self._routes = routes
+        self._gateway = gateway
+        self._on_lost = again
+        self._every_s = every_s
+        self.unheard: Callable[[ConnectedDevice, ChatId], None] = lambda _, __: None
+        """Told at each heartbeat of a large chat whose channel a device still can't hear."""
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._every_s)
+            await self.renew_all()
+
+    async def renew_all(self) -> None:
+        seats = list(self._hub)
+        for seat in seats:
+            if not seat.is_registered and seat.is_live:
+                self._on_lost(seat)
+            for chat in seat.unheard:
+                self.unheard(seat, chat)
+        held = [HeldRoute(seat.key, seat.epoch) for seat in seats if seat.is_registered]
+        for some in batched(held, _MAX_CONCURRENT_RENEWED):
+            await self._renew(some)
+
+    async def _renew(self, held: tuple[HeldRoute, ...]) -> None:
+        """Renew what can be renewed. A route whose shard does not answer stays as it is until the next heartbeat."""
+        renewed = await self._routes.renew(self._gateway, held)
+        epochs = dict(held)
+        for key in renewed.lost:
+            if (seat := self._same(key, epochs[key])) is not None:
+                seat.is_registered = False
+                self._on_lost(seat)
+        for key in renewed.elsewhere:
+            # which of the two sockets the device rests on is not known here: it comes back on the one that counts
+            if (seat := self._same(key, epochs[key])) is not None:
+                seat.connected.close(CloseCode.TRY_LATER)
+
+    def _same(self, key: DeviceKey, epoch: int) -> ConnectedDevice | None:
+        """Who has registered anew since he was asked about is another matter."""
+        seat = self._hub.get(key)
+        return seat if seat is not None and seat.is_registered and seat.epoch == epoch else None

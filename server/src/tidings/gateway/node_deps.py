@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tidings.bus.ports import BroadcastSubscriber, BusPublisher, BusSubscriber
+from tidings.connections.model import ConnectionRegistry, GatewayId
+from tidings.gateway.ephemeral.service import EphemeralDeps
 from tidings.gateway.ports import (
     ChatListing,
     DeviceChatRows,
@@ -13,13 +16,9 @@ from tidings.gateway.ports import (
     OfflineNotifier,
     WatermarkMarking,
 )
-from tidings.gateway.resume.parts import ResumeOptions
-from tidings.gateway.resume.ranges import CatchUpOptions
-from tidings.gateway.signs.desk import EphemeralDeps
+from tidings.gateway.resume.catch_up import CatchUpOptions, ResumeOptions
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.pauses import NO_PAUSES, Failpoints
-from tidings.routing.model import GatewayId
-from tidings.routing.ports import BroadcastSubscriber, BusPublisher, BusSubscriber, ConnectionRegistry
+from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 
 type ErrorReporter = Callable[[str, BaseException], None]
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
-from tidings.accounts.revocations import Revocation
-from tidings.broadcasts.model import BroadcastIndex, BroadcastLogId, BroadcastLogView, BroadcastRelease
+from tidings.accounts.session_cache import Revocation
 from tidings.delivery.model import (
     ChatListItem,
     ChatRow,
@@ -16,16 +15,21 @@ from tidings.delivery.model import (
     RowUpdate,
 )
 from tidings.delivery.watermarks import WatermarkResult
+from tidings.inboxes.broadcasts.model import (
+    BroadcastIndex,
+    BroadcastLogId,
+    BroadcastLogView,
+    BroadcastRelease,
+)
+from tidings.inboxes.config import Inbox
+from tidings.inboxes.model import InboxKey, InboxSnapshot, NotificationId
+from tidings.inboxes.queries import NotificationFilter, VisibleNotification
+from tidings.inboxes.queries import NotificationSlice as NoticePage
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.change import ChangeRequest
-from tidings.messages.content import Content
+from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import Appended, Entry
-from tidings.messages.send import SendResult
-from tidings.notices.config import Inbox
-from tidings.notices.model import InboxKey, InboxSnapshot, NotificationId
-from tidings.notices.read import NotificationFilter, VisibleNotification
-from tidings.notices.read import NotificationSlice as NoticePage
+from tidings.messages.sender import Content, SendResult
 
 
 class RequestLimiter(Protocol):

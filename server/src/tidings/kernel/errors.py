@@ -4,7 +4,7 @@ The same codes appear on the command line, in REST problems and in socket frames
 `docs/reference/errors.md` has a section for each, which a test checks. The REST API serves a page for each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 
@@ -106,3 +106,15 @@ class TidingsError(Exception):
     def docs(self) -> str:
         """The path of the code's page at the REST API."""
         return f"/errors/{self.code}"
+
+
+def wrap_decoder[T](decode: Callable[[bytes], T], error_type: type[Exception]) -> Callable[[bytes], T]:
+    """A decoder that raises `error_type` for a text that is none, as for all else that it can't read."""
+
+    def read(payload: bytes) -> T:
+        try:
+            return decode(payload)
+        except UnicodeDecodeError as error:
+            raise error_type(str(error)) from error
+
+    return read

@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final, NamedTuple, NewType
 
@@ -88,3 +89,10 @@ def ulid_ms(ulid: str) -> int:
 def min_ulid(at_ms: int) -> str:
     """The lowest that can be made in this millisecond: all that were made before it sort below."""
     return encode_ulid(at_ms, 0)
+
+
+type Epoch = Callable[[], int]
+
+
+def initial_epoch() -> int:
+    return 0

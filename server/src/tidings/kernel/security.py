@@ -1,14 +1,118 @@
-"""Security events: credentials that were refused, keys and sessions that were issued or ended, and by whom.
-
-One type for every event. It goes to the log stream of the logger `tidings.security`, at level info.
-"""
+"""A value that does not print: passwords, keys, URLs that carry them."""
 
 import logging
+import re
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from ipaddress import ip_address
 from threading import Lock
 from time import monotonic
+from typing import Final, Self, final
+
+
+@final
+class Secret:
+    """Holds a string; every way of printing it shows stars. Only `reveal` gives it away."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret('***')"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a Secret is not pickled: it would be written out in clear")
+
+
+_EXACT = re.compile(r"https?://[^\s/?#*]+")
+_ANY_PORT = re.compile(r"(https?://(?:localhost|127\.0\.0\.1|\[::1\])):\*")
+
+LOCAL: Final = "http://localhost:*,http://127.0.0.1:*"
+"""Every page that this machine serves, whatever its port: what a developer's own pages need."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedOrigins:
+    exact: frozenset[str] = frozenset()
+    any_port: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, given: Iterable[str]) -> Self:
+        """Raises `ValueError`. `http://localhost:*` allows every port, and only names of the own machine may do so."""
+        exact, any_port = set[str](), set[str]()
+        for origin in given:
+            if wild := _ANY_PORT.fullmatch(origin):
+                any_port.add(wild[1])
+            elif _EXACT.fullmatch(origin):
+                exact.add(origin)
+            else:
+                raise ValueError(
+                    f"{origin!r} is not an origin. Write it as browsers send it (https://app.example), or "
+                    "http://localhost:* or http://127.0.0.1:* for every port of this machine."
+                )
+        return cls(frozenset(exact), frozenset(any_port))
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.any_port)
+
+    def allow(self, origin: str) -> bool:
+        if origin in self.exact or origin in self.any_port:
+            return True
+        host, _, port = origin.rpartition(":")
+        return host in self.any_port and port.isascii() and port.isdecimal()
+
+
+NO_ORIGINS: Final = AllowedOrigins()
+
+
+_proxy_log = logging.getLogger(__name__)
+
+
+class UntrustedProxyDetector:
+    """Warn once about a forwarding header from a private address while no proxy is trusted.
+
+    Without trust in the proxy, the limits by address hold for all clients together.
+    """
+
+    def __init__(self, setting: str) -> None:
+        self._setting = setting
+        self.has_warned = False
+
+    def on_forwarded(self, peer: str) -> None:
+        """Report that `peer` sent a forwarding header. A public peer is a client that wrote the header itself."""
+        if self.has_warned or not _is_private(peer):
+            return
+        self.has_warned = True
+        _proxy_log.warning(
+            "%s forwards requests, and %s is not set: all clients behind it share its address and the limits of "
+            "that address; name its network there, or set `none` if clients connect directly",
+            peer,
+            self._setting,
+        )
+
+
+def _is_private(peer: str) -> bool:
+    try:
+        return not ip_address(peer).is_global
+    except ValueError:
+        return False
+
 
 LOGGER = "tidings.security"
 FIELDS = "security"

@@ -1,10 +1,20 @@
 """What is counted, how often it may happen, and what an asker is told."""
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from tidings.kernel.ids import TenantId
+
+
+class TakeResult(NamedTuple):
+    """`levels` after it; if it was not allowed nothing was taken anywhere."""
+
+    is_allowed: bool
+    levels: tuple[int, ...]
+
 
 NO_TENANT = TenantId("_system")
 """For an address of which nobody knows yet for whom it asks."""
@@ -90,3 +100,24 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
     """0 if allowed. Asking earlier is in vain."""
     is_local: bool = False
     """Redis was not asked: each process counts for itself."""
+
+
+class LimiterUnavailableError(Exception):
+    """They did not answer, or not in time. The tokens may have been taken."""
+
+
+class NameKey(Protocol):
+    async def read(self) -> bytes:
+        """Return the key that names are hashed with, the same in every process; at most 64 bytes.
+
+        Raises `TidingsError` while it cannot be had.
+        """
+        ...
+
+
+class Buckets(Protocol):
+    """Atomic: from all that are asked, or from none."""
+
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
+        """Raises `LimiterUnavailableError`."""
+        ...

@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from tidings.limits.model import LimitPolicy, LimitVerdict, TokenRequest
+from tidings.limits.model import LimitPolicy, LimitVerdict, TakeResult, TokenRequest
 
 _SECOND_US = 1_000_000
 _LONGEST_PERIOD_S = 3_600
@@ -39,13 +39,6 @@ def policy_for(per_s: float, burst: int) -> LimitPolicy:
     rate = Fraction(per_s).limit_denominator(_LONGEST_PERIOD_S)
     rate = max(rate, Fraction(1, _LONGEST_PERIOD_S))
     return LimitPolicy(count=rate.numerator, period_s=rate.denominator, burst=burst)
-
-
-class TakeResult(NamedTuple):
-    """`levels` after it; if it was not allowed nothing was taken anywhere."""
-
-    is_allowed: bool
-    levels: tuple[int, ...]
 
 
 def take(

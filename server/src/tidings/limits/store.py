@@ -8,13 +8,19 @@ from typing import cast
 
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import NO_TENANT, LimitPolicy, TokenRequest
-from tidings.limits.ports import LimiterUnavailableError, NameKey
-from tidings.limits.rules import TakeResult, token_cost
+from tidings.limits.model import (
+    NO_TENANT,
+    LimiterUnavailableError,
+    LimitPolicy,
+    NameKey,
+    TakeResult,
+    TokenRequest,
+)
+from tidings.limits.rules import token_cost
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import RedisError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.script import Script
 
 TAKE = Script.load("tidings.limits", "take.lua", keys=1)
 MAX_ASKS = 8

@@ -6,14 +6,13 @@ from enum import StrEnum
 from itertools import batched
 from typing import NamedTuple
 
-from tidings.chats.model import NO_SUCH_CHAT, Interval, may_see, visible_ranges
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages import content as contents
-from tidings.messages.content import Content
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages import sender as contents
+from tidings.messages.model import NO_SUCH_CHAT, Entry, EntryKind, Interval, may_see, visible_ranges
 from tidings.messages.ports import Keys, LogReader, MembershipIntervals, ReadingKeys
+from tidings.messages.sender import Content
 
 MAX_LIMIT = 200
 _NO_END = 10**15 - 1

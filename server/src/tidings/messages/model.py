@@ -1,14 +1,15 @@
 """What stands in a log, and what wants to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
 from msgspec import Struct
 
-from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.kernel.errors import Code, wrap_decoder
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
 
 class EntryKind(StrEnum):
@@ -180,3 +181,61 @@ class SideWrites(Protocol):
 
 type SideWritesFactory = Callable[[int], SideWrites]
 """Makes what goes beside an entry, once its sequence is known; asked again for another place."""
+
+
+class CommittedEvent(Struct, frozen=True, array_like=True, gc=False):
+    """Never empty, without holes. Content is sealed, as it is stored."""
+
+    tenant: TenantId
+    chat: ChatId
+    entries: tuple[Entry, ...]
+    epoch: int = 0
+
+    @property
+    def key(self) -> ChatKey:
+        return ChatKey(self.tenant, self.chat)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decode = wrap_decoder(msgspec.msgpack.Decoder(CommittedEvent).decode, msgspec.DecodeError)
+
+
+def encode_event(event: CommittedEvent) -> bytes:
+    return _encoder.encode(event)
+
+
+def decode_event(payload: bytes) -> CommittedEvent:
+    """Raises `msgspec.DecodeError` for what is none."""
+    return _decode(payload)
+
+
+def partition_key(chat: ChatKey) -> bytes:
+    return f"{chat.tenant}#{chat.chat}".encode()
+
+
+NO_SUCH_CHAT = "There is no such chat."
+"""The same words wherever it is said, so that they tell nothing."""
+
+
+class Interval(NamedTuple):
+    """A member sees `joined < sequence <= removed`. None: is still a member.
+
+    The interval opens just below the entry that lets the user in and closes with the one that takes him out, so both
+    of them reach him.
+    """
+
+    joined: int
+    removed: int | None = None
+
+
+def visible_ranges(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
+    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
+    cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
+    return [(low, high) for low, high in cut if low < high]
+
+
+def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
+    for joined, removed in intervals:  # not any(…): asked of each member for each message of a page
+        if joined < sequence and (removed is None or sequence <= removed):
+            return True
+    return False

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from tidings.chats.model import Interval
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import (
     Draft,
     Entry,
     IdempotencyKey,
+    Interval,
     KeyRecord,
     ReactionChange,
     Refusal,

@@ -4,9 +4,10 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final
 
-from tidings.chats.model import NO_SUCH_CHAT
 from tidings.kernel.errors import Code, TidingsError
+from tidings.messages.log_view import MAX_RECENT_KEYS, LogView
 from tidings.messages.model import (
+    NO_SUCH_CHAT,
     NOTHING_READ,
     Appended,
     Draft,
@@ -18,7 +19,6 @@ from tidings.messages.model import (
     Proposal,
     Refusal,
 )
-from tidings.messages.view import MAX_RECENT_KEYS, LogView
 
 MAX_KEY_LOOKBACK: Final = 1_000
 """How far back `after` may lie before the client must catch up first."""

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from tidings.connections.model import LookupResult
 from tidings.kernel.fences import OffsetFence, PartitionProgress
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay.model import ContentExpired, Lease, RecordPage, ShardId, StreamShard
-from tidings.routing.model import LookupResult
 
 
 class RelaySourceUnavailableError(Exception):

@@ -4,7 +4,10 @@ What is behind is handled as the delivery worker does it, and published again, s
 at any time, beside everything else, and any number of times: what is not behind is only read.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.fences import OffsetFence
@@ -78,3 +81,46 @@ class Repair:
             # after the rows: whoever gets the event finds the truth written
             await self._outbox.publish(chat, entries)
             after = entries[-1].sequence
+
+
+@dataclass(slots=True)
+class RepairRun:
+    """One chat after the other. `state_path` holds how many were done, so that a walk that was ended goes on there."""
+
+    repair: Callable[[ChatKey], Awaitable[RepairResult | None]]
+    chats_per_s: float
+    state_path: Path | None = None
+    report: Callable[[ChatKey, RepairResult], None] = lambda _, __: None
+    seen: int = 0
+    repaired: int = 0
+    entries: int = 0
+    _began_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def skipped(self) -> int:
+        """How many an earlier walk has done."""
+        return (
+            int(self.state_path.read_text() or 0)
+            if self.state_path is not None and self.state_path.exists()
+            else 0
+        )
+
+    async def over(self, chats: AsyncIterator[ChatKey]) -> None:
+        done = skip = self.skipped()
+        async for chat in chats:
+            if skip:
+                skip -= 1
+                continue
+            await self._one(chat)
+            done += 1
+            if self.state_path is not None:
+                self.state_path.write_text(str(done))
+
+    async def _one(self, chat: ChatKey) -> None:
+        found = await self.repair(chat)
+        self.seen += 1
+        if found is not None:
+            self.repaired += 1
+            self.entries += found.head - found.after
+            self.report(chat, found)
+        ahead_s = self._began_at + self.seen / self.chats_per_s - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, ahead_s))

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import WrappedKey
-from tidings.tenants.ports import KeyStore, Kms, UnwrapError
+from tidings.tenants.model import KeyStore, Kms, UnwrapError, WrappedKey
 from tidings.tenants.rules import wrap_context
 
 

@@ -5,14 +5,13 @@ A change is seen within `CachePolicy.fresh_s`, and so is a new tenant by who had
 
 from collections.abc import Callable, Sequence
 
-from tidings.kernel.caching import Cache, CachePolicy
+from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.security import SecurityEventKind, record_security_event
-from tidings.kernel.tries import retry_on_conflict
-from tidings.tenants.model import Tenant, TenantSettings
-from tidings.tenants.ports import TenantStore
+from tidings.tenants.model import Tenant, TenantSettings, TenantStore
 from tidings.tenants.rules import check_settings, check_tenant_id, is_tenant_id
 
 LIST_PAGE = 500

@@ -1,4 +1,4 @@
-"""Bytes to requests and answers to bytes. What can't be decoded is a result too: it says why, and of which request."""
+"""How deep a frame is nested, before anything decodes it: the decoder itself has no bound but the stack."""
 
 import re
 from operator import attrgetter
@@ -8,12 +8,37 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from tidings.kernel.errors import Code
-from tidings.wire.bounds import MAX_FRAME_BYTES, MAX_FRAME_CONTAINERS, MAX_FRAME_DEPTH, MAX_REQUEST_ID
-from tidings.wire.depth import is_too_deep
-from tidings.wire.errors import ErrorBody
-from tidings.wire.fields import RequestId
-from tidings.wire.frames.reading import GetHistory
-from tidings.wire.frames.table import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
+from tidings.wire.fields import (
+    MAX_FRAME_BYTES,
+    MAX_FRAME_CONTAINERS,
+    MAX_FRAME_DEPTH,
+    MAX_REQUEST_ID,
+    RequestId,
+)
+from tidings.wire.frames.history import GetHistory
+from tidings.wire.frames.registry import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
+from tidings.wire.frames.structs import ErrorBody
+
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_BRACKETS: Final = re.compile(rb"[^\[\]{}]+")
+
+
+def is_too_deep(frame: bytes) -> bool:
+    """Nearly every frame has fewer brackets than it may have levels, so counting them is enough."""
+    opened = frame.count(b"{") + frame.count(b"[")
+    return opened > MAX_FRAME_DEPTH and _is_too_deep(frame)
+
+
+def _is_too_deep(frame: bytes) -> bool:
+    brackets = _BRACKETS.sub(b"", _STRING.sub(b"", frame))
+    if len(brackets) > 2 * MAX_FRAME_CONTAINERS:
+        return True
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_FRAME_DEPTH:
+            return True
+    return False
 
 
 class DecodedRequest(NamedTuple):

@@ -1,40 +1,71 @@
-"""The types of fields: ids and numbers with their bounds, which the decoder checks and the schema tells."""
+"""How large anything may be that a device sends. A frame over a bound is refused before it costs anything."""
 
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from tidings.kernel.ids import USER_ID
-from tidings.wire import bounds
+
+PROTOCOL: Final = 1
+"""Rises by one with every addition to the frames; a client sends nothing newer than what was agreed."""
+
+OLDEST_PROTOCOL: Final = 1
+"""Below this a client is told to update."""
+
+MAX_FRAME_BYTES: Final = 65_536
+MAX_FRAME_DEPTH: Final = 12
+"""The frame, its body, and the 8 levels that `data` may have, with room to spare."""
+
+MAX_FRAME_CONTAINERS: Final = 1_024
+"""Objects and lists in one frame: what is shallow and wide costs as much as what is deep."""
+
+MAX_CREDENTIAL_CHARS: Final = 8_192
+MAX_ID_CHARS: Final = 64
+MAX_CLIENT_MESSAGE_ID_CHARS: Final = 48
+MAX_TEXT_CHARS: Final = 4_096
+MAX_MENTIONS: Final = 50
+MAX_EMOJI_CHARS: Final = 32
+MAX_TTL_SECONDS: Final = 365 * 24 * 3600
+MAX_POSITIONS: Final = 1_000
+"""In one frame; who has more sends them in parts."""
+
+MAX_WATERMARKS: Final = 200
+MAX_SUBSCRIPTIONS: Final = 100
+MAX_PAGE: Final = 200
+MAX_NOTIFICATION_PAGE: Final = 50
+MAX_MARKED_NOTIFICATIONS: Final = 100
+MAX_REQUEST_ID: Final = 2**53 - 1
+"""What JavaScript counts to without an error."""
+
+MAX_SEQUENCE: Final = 10**15 - 1
+
 
 # `$` alone lets a line feed pass at the end, in Python
 _END: Final = r"(?!\n)"
 _PART: Final = r'^[!"$-)+-.0-~]+$' + _END
 """Printable ASCII, no blank, none of the signs that keys and addresses are made of: `#`, `*`, `/`."""
 
-ChatName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=_PART)]
-UserName = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_ID_CHARS, pattern=USER_ID + _END)]
+ChatName = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARS, pattern=_PART)]
+UserName = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARS, pattern=USER_ID + _END)]
 DeviceName = UserName
-ClientMessageId = Annotated[
-    str, Meta(min_length=1, max_length=bounds.MAX_CLIENT_MESSAGE_ID_CHARS, pattern=_PART)
-]
-RequestId = Annotated[int, Meta(ge=1, le=bounds.MAX_REQUEST_ID)]
+ClientMessageId = Annotated[str, Meta(min_length=1, max_length=MAX_CLIENT_MESSAGE_ID_CHARS, pattern=_PART)]
+RequestId = Annotated[int, Meta(ge=1, le=MAX_REQUEST_ID)]
 ProtocolLevel = Annotated[int, Meta(ge=1, le=10_000)]
-Epoch = Annotated[int, Meta(ge=0, le=bounds.MAX_SEQUENCE)]
+Epoch = Annotated[int, Meta(ge=0, le=MAX_SEQUENCE)]
 
-Sequence = Annotated[int, Meta(ge=1, le=bounds.MAX_SEQUENCE)]
-Position = Annotated[int, Meta(ge=0, le=bounds.MAX_SEQUENCE)]
+Sequence = Annotated[int, Meta(ge=1, le=MAX_SEQUENCE)]
+Position = Annotated[int, Meta(ge=0, le=MAX_SEQUENCE)]
 Milliseconds = Annotated[int, Meta(ge=0)]
 """A time is milliseconds since 1970; a duration is so many of them."""
 
-Text = Annotated[str, Meta(max_length=bounds.MAX_TEXT_CHARS)]
-Emoji = Annotated[str, Meta(min_length=1, max_length=bounds.MAX_EMOJI_CHARS)]
+Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
+Emoji = Annotated[str, Meta(min_length=1, max_length=MAX_EMOJI_CHARS)]
 ContentType = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
-TtlSeconds = Annotated[int, Meta(ge=1, le=bounds.MAX_TTL_SECONDS)]
+TtlSeconds = Annotated[int, Meta(ge=1, le=MAX_TTL_SECONDS)]
 Data = dict[str, Any]
-Mentions = Annotated[tuple[UserName, ...], Meta(max_length=bounds.MAX_MENTIONS)]
-Positions = Annotated[dict[ChatName, Position], Meta(max_length=bounds.MAX_POSITIONS)]
-Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=bounds.MAX_WATERMARKS)]
+Mentions = Annotated[tuple[UserName, ...], Meta(max_length=MAX_MENTIONS)]
+Positions = Annotated[dict[ChatName, Position], Meta(max_length=MAX_POSITIONS)]
+Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=MAX_WATERMARKS)]
 
 EntryKindName = Literal[
     "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"

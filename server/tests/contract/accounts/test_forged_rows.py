@@ -5,24 +5,21 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from fixtures.door import NUMBER, AccountsEnv, OpenAccountsEnv
-from fixtures.stage import code_of
+from fixtures.accounts_env import NUMBER, AccountsEnv, OpenAccountsEnv
+from fixtures.use_cases import code_of
 
 from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.model import Scope
-from tidings.accounts.records import Device, Phone
+from tidings.accounts.model import Device, Phone, Scope
 from tidings.accounts.signing_keys import SigningKeyService
-from tidings.accounts.store.api_keys import DynamoApiKeyStore
-from tidings.accounts.store.codes import code_key
-from tidings.accounts.store.sessions import session_key
-from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
+from tidings.accounts.store.sessions import code_key, session_key
 from tidings.accounts.store.users import claim_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId
-from tidings.platform.dynamo.access import AccessPattern, Operation
-from tidings.platform.dynamo.authentic import AuthenticatedRows, canonical_bytes
-from tidings.platform.dynamo.transactions import Put
-from tidings.tables.patterns import accounts as patterns
+from tidings.platform.dynamo.operations import AccessPattern, Operation
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows, canonical_bytes
+from tidings.platform.dynamo.requests import Put
+from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore

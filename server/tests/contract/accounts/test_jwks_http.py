@@ -17,12 +17,10 @@ from fixtures.loops import until
 from fixtures.memory_accounts import MemorySigningKeyStore, claims_of, mint, pair
 from fixtures.memory_tenants import MemoryTenantStore
 
-from tidings.accounts.jwks import VerificationKeys
-from tidings.accounts.jwks_http import FetchOptions, HttpJwks, open_http_jwks
-from tidings.accounts.key_sets import KeySourceError
-from tidings.accounts.public_keys import public_part
-from tidings.accounts.reach import NetworkPolicy
-from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
+from tidings.accounts.credentials import TokenPolicy, UserTokenVerifier
+from tidings.accounts.jwks_http import FetchOptions, HttpJwks, NetworkPolicy, open_http_jwks
+from tidings.accounts.signing_keys import public_part
+from tidings.accounts.verification_keys import KeySourceError, VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tenants.model import TokenSettings

@@ -14,16 +14,20 @@ from msgspec.structs import replace
 
 from tidings.accounts.api_keys import ApiKey, ApiKeyName, ApiKeyService, ApiKeyStore
 from tidings.accounts.model import Scope
-from tidings.accounts.public_keys import make_pair, public_part
-from tidings.accounts.signing_keys import SigningKey, SigningKeyService, SigningKeyStore
-from tidings.accounts.store.api_keys import DynamoApiKeyStore
-from tidings.accounts.store.signing_keys import DynamoSigningKeyStore
+from tidings.accounts.signing_keys import (
+    SigningKey,
+    SigningKeyService,
+    SigningKeyStore,
+    make_pair,
+    public_part,
+)
+from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.values import Attributes
-from tidings.tables.patterns import accounts as patterns
+from tidings.platform.dynamo.codec import Attributes
+from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.patterns import accounts as patterns
 
 AT_MS = 1_794_700_000_007
 ROWS = memory_rows()

@@ -9,9 +9,9 @@ import pytest
 from fixtures.memory_accounts import MemorySigningKeyStore, PublishedKeys
 from fixtures.memory_tenants import MemoryTenantStore
 
-from tidings.accounts.jwks import VerificationKeys
-from tidings.accounts.public_keys import make_pair
-from tidings.accounts.user_tokens import TokenPolicy, UserTokenVerifier
+from tidings.accounts.credentials import TokenPolicy, UserTokenVerifier
+from tidings.accounts.signing_keys import make_pair
+from tidings.accounts.verification_keys import VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.tenants.settings import TenantReader
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from fixtures.door import (
+from fixtures.accounts_env import (
     ADDRESS,
     CODE_LIFE_S,
     NUMBER,
@@ -18,14 +18,14 @@ from fixtures.door import (
     counts,
     wrong_code,
 )
-from fixtures.stage import code_of
+from fixtures.use_cases import code_of
 
-from tidings.accounts.records import Challenge, Device, LoginResult, Phone
-from tidings.accounts.store.codes import code_key
+from tidings.accounts.model import Challenge, Device, LoginResult, Phone
+from tidings.accounts.store.sessions import code_key
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId
 from tidings.limits.model import LimitKind
-from tidings.tables.patterns import accounts as patterns
+from tidings.schema.tables.patterns import accounts as patterns
 
 MINE, THEIRS = Phone(NUMBER), Phone(OTHER_NUMBER)
 

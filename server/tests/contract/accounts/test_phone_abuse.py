@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable
 
-from fixtures.door import ADDRESS, NUMBER, OpenAccountsEnv
-from fixtures.stage import code_of
+from fixtures.accounts_env import ADDRESS, NUMBER, OpenAccountsEnv
+from fixtures.use_cases import code_of
 from msgspec.structs import replace
 
+from tidings.app.settings import Settings
+from tidings.app.wiring.options import limit_policies
 from tidings.kernel.errors import Code, TidingsError
 from tidings.limits.model import LimitKind
-from tidings.run.options import limit_policies
-from tidings.run.settings import Settings
 from tidings.tenants.model import RateLimit, RateOverrides
 
 

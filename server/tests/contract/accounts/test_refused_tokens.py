@@ -4,14 +4,13 @@ import logging
 from collections.abc import Awaitable
 
 import pytest
-from fixtures.door import NUMBER, OpenAccountsEnv
-from fixtures.stage import code_of
+from fixtures.accounts_env import NUMBER, OpenAccountsEnv
+from fixtures.use_cases import code_of
 from msgspec.structs import replace
 
-from tidings.accounts.model import SessionId
-from tidings.accounts.records import Device
-from tidings.accounts.refresh import format_token
+from tidings.accounts.model import Device, SessionId
 from tidings.accounts.rules import parse_phone
+from tidings.accounts.session_tokens import format_token
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, new_ulid
 from tidings.kernel.security import MAX_PER_WINDOW, _Sampling

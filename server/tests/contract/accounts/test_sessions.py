@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 import pytest
-from fixtures.door import (
+from fixtures.accounts_env import (
     IDLE_S,
     KEPT_S,
     LAPTOP,
@@ -15,14 +15,13 @@ from fixtures.door import (
     OpenAccountsEnv,
     counts,
 )
-from fixtures.stage import code_of
+from fixtures.use_cases import code_of
 
-from tidings.accounts.model import Principal
-from tidings.accounts.records import Device, Session, TokenGrant
-from tidings.accounts.refresh import format_token
+from tidings.accounts.model import Device, Principal, Session, TokenGrant
+from tidings.accounts.session_tokens import format_token
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
-from tidings.tables.patterns import accounts as patterns
+from tidings.schema.tables.patterns import accounts as patterns
 
 PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
 REFUSED = Code.CREDENTIAL_INVALID

@@ -11,10 +11,10 @@ from urllib.parse import parse_qs
 import botocore.session
 import pytest
 from botocore.stub import Stubber
-from fixtures.stage import code_of
+from fixtures.use_cases import code_of
 
-from tidings.accounts.records import Phone
-from tidings.accounts.sms_sns import SnsSms, sns_client
+from tidings.accounts.model import Phone
+from tidings.accounts.sms import SnsSms, sns_client
 from tidings.kernel.errors import Code, TidingsError
 
 TO, TEXT = Phone("+4915112345678"), "123456 is your code"

@@ -14,8 +14,8 @@ from fixtures.engines import Namespace
 from fixtures.memory_accounts import claims_of, mint, pair
 from fixtures.tables import REGION, Tables
 
+from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.cli import tidings
 
 type Run = Callable[..., Result]
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from fixtures.door import NUMBER, OpenAccountsEnv
+from fixtures.accounts_env import NUMBER, OpenAccountsEnv
 from fixtures.engines import Namespace
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, file_rows
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, file_rows
 
-from tidings.accounts.records import Device
+from tidings.accounts.model import Device
+from tidings.cli import tidings
 from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId
-from tidings.run.cli import tidings
 
 
 @pytest.fixture(autouse=True)

@@ -5,21 +5,20 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 import pytest
-from fixtures.door import NUMBER, OTHER_NUMBER, OpenAccountsEnv, counts
-from fixtures.stage import code_of
+from fixtures.accounts_env import NUMBER, OTHER_NUMBER, OpenAccountsEnv, counts
+from fixtures.use_cases import code_of
 from msgspec.structs import replace
 
-from tidings.accounts.model import Principal
-from tidings.accounts.records import Phone, ProfileChange
-from tidings.accounts.store.revocations import DynamoRevocationLog
+from tidings.accounts.model import Phone, Principal, ProfileChange
+from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.errors import DynamoError
-from tidings.platform.dynamo.queries import Query
-from tidings.tables.items.accounts import PHONE
-from tidings.tables.items.inbox import profile_key
-from tidings.tables.patterns import accounts as patterns
-from tidings.tables.patterns.notices import READ_PROFILE
+from tidings.platform.dynamo.requests import Query
+from tidings.schema.tables.items.accounts import PHONE
+from tidings.schema.tables.items.inboxes import profile_key
+from tidings.schema.tables.patterns import accounts as patterns
+from tidings.schema.tables.patterns.inboxes import READ_PROFILE
 
 MINE = Phone(NUMBER)
 ANNA = UserId("anna")

@@ -10,15 +10,14 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from fixtures.house import RestApp
-from fixtures.stage import ANNA, BEN, CLEO, DORA, by
+from fixtures.rest_app import RestApp
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
 
-from tidings.accounts.model import Scope
-from tidings.accounts.records import Phone
+from tidings.accounts.model import Phone, Scope
+from tidings.inboxes.broadcasts.service import BroadcastRequest, RolloutStep
+from tidings.inboxes.config import InboxSpec
+from tidings.inboxes.sender import SendNotificationRequest, SendNotificationResult
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
-from tidings.notices.broadcast import BroadcastRequest, RolloutStep
-from tidings.notices.config import InboxSpec
-from tidings.notices.send import SendNotificationRequest, SendNotificationResult
 
 
 class Reach(Enum):

@@ -7,21 +7,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-from fixtures.door import NUMBER, wrong_code
-from fixtures.house import RestApp
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
+from fixtures.accounts_env import NUMBER, wrong_code
+from fixtures.rest_app import RestApp
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 from msgspec.structs import replace
 
-from tidings.accounts.model import Scope
-from tidings.accounts.records import Phone
+from tidings.accounts.model import Phone, Scope
 from tidings.accounts.store.users import DynamoUserStore
-from tidings.api.ports import NoApiLimits
+from tidings.api.services import NoApiLimits
+from tidings.app.wiring.rate_limits import RequestLimits
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.limits.limit import RateLimiter
-from tidings.limits.local import LocalBuckets
+from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import LimitKind, LimitPolicy
-from tidings.run.edge.limits import RequestLimits
 
 DEVICE = {"id": "laptop", "name": "Anna's laptop"}
 RETRY = {"idempotency-key": "drawn-by-chance-0001"}

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from contract.api.test_notices import INBOX, opened
-from fixtures.house import Caller
-from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
+from contract.api.test_notifications import INBOX, opened
+from fixtures.rest_app import Caller
+from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv
 
 from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code

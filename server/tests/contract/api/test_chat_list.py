@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fixtures.house import Caller, RestApp
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
+from fixtures.rest_app import Caller, RestApp
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 
 from tidings.kernel.errors import Code
 

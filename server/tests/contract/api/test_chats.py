@@ -1,14 +1,13 @@
 """Chats, members and blocks over HTTP, on both engines."""
 
-from fixtures.door import NO_LIMITS
-from fixtures.house import RestApp
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
+from fixtures.accounts_env import NO_LIMITS
+from fixtures.rest_app import RestApp
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
 
+from tidings.app.wiring.rate_limits import RequestLimits
 from tidings.kernel.errors import Code
-from tidings.limits.limit import RateLimiter
-from tidings.limits.local import LocalBuckets
+from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import LimitKind, LimitPolicy
-from tidings.run.edge.limits import RequestLimits
 
 
 def test_a_group_from_its_making_to_its_handing_over(play: RunUseCases) -> None:

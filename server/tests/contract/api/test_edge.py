@@ -6,15 +6,15 @@ from typing import Any
 
 import httpx
 import pytest
-from fixtures.house import OPTIONS, RestApp
-from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
+from fixtures.rest_app import OPTIONS, RestApp
+from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv
 from structlog.testing import capture_logs
 
 from tidings.accounts.model import Principal, Scope
-from tidings.api.ports import RateLimitState
+from tidings.api.services import RateLimitState
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.kernel.origins import AllowedOrigins
+from tidings.kernel.security import AllowedOrigins
 
 
 def test_a_server_acts_for_the_user_that_it_names(play: RunUseCases) -> None:

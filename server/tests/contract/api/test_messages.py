@@ -3,8 +3,8 @@
 from typing import Any
 
 import httpx
-from fixtures.house import Caller, RestApp
-from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
+from fixtures.rest_app import Caller, RestApp
+from fixtures.use_cases import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId

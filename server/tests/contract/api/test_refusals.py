@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
-from fixtures.house import RestApp
-from fixtures.real_ring import real_ring
-from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
+from fixtures.credentials import real_ring
+from fixtures.rest_app import RestApp
+from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv
 
 from tidings.api.app import app_for_schema
-from tidings.api.door import AuthenticatedRoute
+from tidings.api.auth import AuthenticatedRoute
 
 DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 OPERATIONS = {

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fixtures.house import RestApp
-from fixtures.stage import RunUseCases, UseCaseEnv
+from fixtures.rest_app import RestApp
+from fixtures.use_cases import RunUseCases, UseCaseEnv
 
 from tidings.accounts.model import Scope
 from tidings.kernel.errors import Code

@@ -2,17 +2,16 @@
 
 import asyncio
 
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
 
-from tidings.chats.manage import ChangeContext, ChatCommands
+from tidings.chats.commands import ChangeContext, ChatCommands
 from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ClientKey, UserId
-from tidings.messages.append import Appender
-from tidings.messages.lane import AppendDeps
+from tidings.kernel.ids import ClientKey, UserId, initial_epoch
+from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import EntryKind
+from tidings.messages.sender import Appender
 
 
 def test_two_who_write_to_each_other_at_once_meet_in_one_chat(play: RunUseCases) -> None:

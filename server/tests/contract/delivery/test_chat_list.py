@@ -1,14 +1,14 @@
 """The chat list on both engines: order, filters, pages, and what a page costs."""
 
-from fixtures.lists import ChatListEnv
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.chats.model import ChatType
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.delivery.model import ChatFlags, LastMessageState
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.tables.patterns import delivery as patterns
+from tidings.schema.tables.patterns import delivery as patterns
 
 
 async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:

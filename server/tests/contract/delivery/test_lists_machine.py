@@ -7,21 +7,21 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+from fixtures.chat_list_env import ChatListEnv
 from fixtures.engines import Namespace
-from fixtures.lists import ChatListEnv
 from fixtures.reference_rows import expected, texts_allowed
-from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv, asked, by
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, asked, by
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.kernel.ids import UserId
-from tidings.messages.content import Content
 from tidings.messages.model import Entry
+from tidings.messages.sender import Content
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 
 USERS = (ANNA, BEN, CLEO)
 user = st.sampled_from(USERS)

@@ -1,6 +1,6 @@
 """The pending queue on both engines: one place for each message, drained in order, gone when acked or withdrawn."""
 
-from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
 from tidings.delivery.model import OfflineQueueBatch, OfflineQueueMessage
 from tidings.delivery.store import DynamoOfflineQueue

@@ -2,14 +2,14 @@
 
 import random
 
-from fixtures.lists import ChatListEnv
-from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv, asked, by
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv, asked, by
 
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.content import Content
-from tidings.tables.limits import PREVIEW_BYTES
+from tidings.messages.sender import Content
+from tidings.schema.tables.limits import PREVIEW_BYTES
 
 
 def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(play: RunUseCases) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
 from contract.gateway.test_order import small
-from fixtures.lists import ChatListEnv
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.delivery_env import DeliveryEnv, RunDelivery
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, RunGateways
 from fixtures.loops import until
-from fixtures.office import DeliveryEnv, RunDelivery
-from fixtures.post import WITHIN_S, GatewayEnv, RunGateways
-from fixtures.stage import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, RunUseCases, UseCaseEnv
 
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.values import ItemValue
-from tidings.tables.patterns import delivery as patterns
+from tidings.platform.dynamo.codec import ItemValue
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.schema.tables.patterns import delivery as patterns
 
 
 def lose_answers(patch: pytest.MonkeyPatch, users: Collection[UserId]) -> None:

@@ -10,20 +10,20 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from contract.kafka.harness import read_log
+from fixtures.delivery_env import DeliveryEnv, RunDelivery
 from fixtures.engines import Namespace
-from fixtures.office import DeliveryEnv, RunDelivery
-from fixtures.stage import ANNA, BEN, by
 from fixtures.topics import make_topics
+from fixtures.use_cases import ANNA, BEN, by
 
+from tidings.app.wiring.delivery import build_offline_events
 from tidings.delivery.model import ChatFlags
-from tidings.delivery.unreached import OfflineEventPublisher
+from tidings.delivery.offline import OfflineEventPublisher
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey, ClientKey, UserId, new_ulid
-from tidings.messages.content import Content
 from tidings.messages.model import Entry, EntryKind
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.messages.sender import Content
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.run.deliveries import build_offline_events
 from tidings.tenants.model import PushSettings, TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from fixtures.lists import ChatListEnv
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, by, code_of
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, by, code_of
 
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.delivery.model import DeliveryStatus, MessageStatus

@@ -1,13 +1,13 @@
 """The delivery worker on both DynamoDB engines and a real Redis: each step, and what it is for."""
 
-from fixtures.office import DeliveryEnv, RunDelivery
-from fixtures.stage import ANNA, BEN, CLEO, DORA, asked, by, code_of
+from fixtures.delivery_env import DeliveryEnv, RunDelivery
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, asked, by, code_of
 
+from tidings.connections.model import GatewayId
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import EntryKind
 from tidings.messages.store import DynamoReactionWriter
-from tidings.routing.model import GatewayId
 
 NOBODY = GatewayId("gateway-gone")
 

@@ -3,14 +3,14 @@
 import asyncio
 
 import pytest
-from fixtures.office import DeliveryEnv, FakeGateway, RunDelivery
-from fixtures.stage import ANNA, BEN, CLEO, asked, by
+from fixtures.delivery_env import DeliveryEnv, FakeGateway, RunDelivery
+from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
+from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow
 from tidings.delivery.worker import ChatEntries
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.content import Content
-from tidings.routing.model import GatewayId
+from tidings.messages.sender import Content
 
 STEPS = [
     *(

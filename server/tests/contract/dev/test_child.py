@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines.ports import PortAllocator
-from tidings.run.dev.child import ChildProcess
+from tidings.dev.process_runner import ChildProcess
+from tidings.engines.node_plan import PortAllocator
 
 DEADLINE_S = 90.0
 

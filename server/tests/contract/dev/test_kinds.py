@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tidings.app.settings import processes
+from tidings.app.settings.loader import load
+from tidings.dev.process_specs import process_specs
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.dev.kinds import process_specs
-from tidings.run.settings import serving
-from tidings.run.settings.load import load
 
 
 @pytest.fixture
@@ -37,6 +37,6 @@ def test_where_the_default_is_taken_another_is_chosen_and_said(tmp_path: Path, t
     loaded = load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path)
     del loaded.sources["api", "port"]
     api = next(kind for kind in process_specs(loaded) if kind.name == "api")
-    assert api.port not in (None, taken, serving.ApiSettings().port)
+    assert api.port not in (None, taken, processes.ApiSettings().port)
     assert f"port {taken} is taken" in api.note
     assert f"api is at {api.port}" in api.note

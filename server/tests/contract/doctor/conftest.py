@@ -7,12 +7,12 @@ import pytest
 from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import Tables, make_tables
 
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.run.doctor.examine import CHECKS, make_context
-from tidings.run.doctor.model import CheckState, Finding
-from tidings.run.settings.load import LoadedSettings, load
-from tidings.run.topics import topics_control_plane, topics_plan
-from tidings.topics.apply import apply_topics
+from tidings.app.settings.loader import LoadedSettings, load
+from tidings.app.wiring.topics import topics_control_plane, topics_plan
+from tidings.doctor.checks import CHECKS, make_context
+from tidings.doctor.model import CheckState, Finding
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.schema.topics.control_plane import apply_topics
 
 type Examine = Callable[..., list[Finding]]
 

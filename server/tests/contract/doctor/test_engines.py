@@ -16,17 +16,17 @@ from fixtures.engines import Namespace
 from fixtures.redis_cluster import Server, ask, wait_for
 from fixtures.tables import REGION, Tables
 
+from tidings.app.settings.model import KafkaSettings
+from tidings.doctor import kafka as kafka_checks
+from tidings.doctor.model import CheckState
+from tidings.doctor.redis import check_info
 from tidings.engines import valkey as valkey_engine
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
-from tidings.engines.ports import PortAllocator
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.run.doctor import kafka as kafka_checks
-from tidings.run.doctor.model import CheckState
-from tidings.run.doctor.redis import check_info
-from tidings.run.settings.model import KafkaSettings
-from tidings.tables.control import connect_control_plane
-from tidings.topics import control
+from tidings.engines.node_plan import PortAllocator
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.schema.tables.control_plane import connect_control_plane
+from tidings.schema.topics import control_plane
 
 
 def closed_port() -> int:
@@ -121,7 +121,7 @@ class TestKafka:
         assert "nobody listens" in only(found, "kafka", CheckState.WRONG).found
 
     def test_something_else_listens(self, examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(control, "_METADATA_S", 1.0)
+        monkeypatch.setattr(control_plane, "_METADATA_S", 1.0)
         with another_server() as url:
             found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=url.removeprefix("http://"))
         assert "does not answer" in only(found, "kafka", CheckState.WRONG).found

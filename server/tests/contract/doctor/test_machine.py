@@ -12,14 +12,14 @@ from click.testing import CliRunner, Result
 from contract.doctor.conftest import Examine, only, states
 from contract.telemetry.running import eventually, running
 
-from tidings.engines.ports import PortAllocator
-from tidings.run.cli.doctor import group
-from tidings.run.doctor import examine as examining
-from tidings.run.doctor import machine
-from tidings.run.doctor.examine import make_context
-from tidings.run.doctor.holders import find_port_holder
-from tidings.run.doctor.model import CheckState, Finding
-from tidings.run.settings.load import load
+from tidings.app.settings.loader import load
+from tidings.cli.doctor import group
+from tidings.doctor import checks as examining
+from tidings.doctor import machine
+from tidings.doctor.checks import make_context
+from tidings.doctor.machine import find_port_holder
+from tidings.doctor.model import CheckState, Finding
+from tidings.engines.node_plan import PortAllocator
 
 _LISTEN = "import socket, sys; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); sys.stdin.read()"
 

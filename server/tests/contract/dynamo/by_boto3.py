@@ -9,9 +9,9 @@ from contract.dynamo.by_us import repr_of_key
 from contract.dynamo.calls import Call, Outcome, Update
 from types_boto3_dynamodb import DynamoDBClient
 
-from tidings.platform.dynamo.access import Consistency, Operation
-from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, TransactGet
-from tidings.platform.dynamo.transactions import Update as UpdateAction
+from tidings.platform.dynamo.operations import Consistency, Operation
+from tidings.platform.dynamo.requests import Check, Delete, Put, TransactAction, TransactGet
+from tidings.platform.dynamo.requests import Update as UpdateAction
 
 _METHODS = {
     Operation.GET_ITEM: "get_item",

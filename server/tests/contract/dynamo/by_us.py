@@ -4,9 +4,9 @@ from typing import Any
 
 from contract.dynamo.calls import Call, Outcome, Update
 
-from tidings.platform.dynamo.access import Operation
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.operations import Operation
 
 
 async def call_by_us(client: DynamoClient, call: Call) -> Outcome:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.values import Attributes
+from tidings.platform.dynamo.codec import Attributes
+from tidings.platform.dynamo.operations import AccessPattern
 
 
 @dataclass(frozen=True)

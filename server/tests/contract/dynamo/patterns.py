@@ -1,6 +1,6 @@
 """The access patterns that these tests call by, all on one table with one index."""
 
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
 
 TABLE = "things"
 INDEX = "colour-index"

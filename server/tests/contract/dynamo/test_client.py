@@ -8,14 +8,12 @@ import pytest
 from contract.dynamo.conftest import REGION, TestTable
 from contract.dynamo.patterns import BATCH_GET, BATCH_WRITE, GET, PUT, QUERY, TRANSACT_WRITE, UPDATE
 
-from tidings.platform.dynamo.channel import CallLimits
 from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.connection_pool import PoolLimits
 from tidings.platform.dynamo.errors import ConditionFailedError, TooLargeError
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.plans import PatternError
-from tidings.platform.dynamo.pool import PoolLimits
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Put
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.requests import PatternError, Put, Query
+from tidings.platform.dynamo.transport import CallLimits
 
 ABSENT = "attribute_not_exists(pk)"
 

@@ -29,14 +29,13 @@ from contract.dynamo.patterns import (
     UPDATE,
 )
 
-from tidings.platform.dynamo.access import AccessPattern
+from tidings.platform.dynamo.capacity import PatternCounters
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import ConditionFailedError
-from tidings.platform.dynamo.ledger import PatternCounters
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Check, Put, TransactGet
-from tidings.platform.dynamo.weigh import encoded_item_bytes
+from tidings.platform.dynamo.item_size import encoded_item_bytes
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.requests import Check, Put, Query, TransactGet
 
 KB = 1024
 ABSENT = "attribute_not_exists(pk)"

@@ -24,10 +24,9 @@ from contract.dynamo.patterns import (
     UPDATE,
 )
 
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Check, Delete, Put, TransactAction, TransactGet
-from tidings.platform.dynamo.transactions import Update as UpdateAction
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.requests import Check, Delete, Put, Query, TransactAction, TransactGet
+from tidings.platform.dynamo.requests import Update as UpdateAction
 
 CALLS = 250
 PLACES = 4

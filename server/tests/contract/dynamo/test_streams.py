@@ -12,9 +12,8 @@ from types_boto3_dynamodbstreams import DynamoDBStreamsClient
 
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import NotFoundError, ValidationError
-from tidings.platform.dynamo.opening import open_client, open_streams
-from tidings.platform.dynamo.records import ChangeType, StreamRecord
-from tidings.platform.dynamo.streams import StartAt, StreamsClient
+from tidings.platform.dynamo.open_client import open_client, open_streams
+from tidings.platform.dynamo.streams import ChangeType, StartAt, StreamRecord, StreamsClient
 
 ITEM = {"pk": "a", "sk": 1, "blob": b"\x00", "list": [1, {"deep": None}]}
 KEY: dict[str, Any] = {"pk": "a", "sk": 1}

@@ -16,9 +16,9 @@ import psutil
 import pytest
 from types_boto3_dynamodb import DynamoDBClient
 
-from tidings.engines import dynoxide, ready
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines import dynoxide, process
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.errors import Code, TidingsError
 
@@ -64,9 +64,9 @@ def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
         fleet = own_fleet(ALL)
         took_s.append(time.monotonic() - began)
         assert {r.node.name for r in fleet.status()} == {"dynamo", "valkey", "kafka-1"}
-        assert ready.is_dynamo_ready(fleet.find("dynamo").node.port)
-        assert ready.is_valkey_ready(fleet.find("valkey").node.port)
-        assert ready.is_kafka_ready(fleet.find("kafka-1").node.port, 1)
+        assert process.is_dynamo_ready(fleet.find("dynamo").node.port)
+        assert process.is_valkey_ready(fleet.find("valkey").node.port)
+        assert process.is_kafka_ready(fleet.find("kafka-1").node.port, 1)
         fleet.stop()
     print(f"warm start of all three: {min(took_s):.1f} s")
     assert min(took_s) < WARM_START_BOUND_S
@@ -89,7 +89,7 @@ def test_stop_leaves_no_process_no_port_and_no_scratch_data(own_fleet: Start) ->
     pids = [r.pid.pid for r in fleet.status()]
     fleet.stop()
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert not any(ready.is_port_open("127.0.0.1", node.port) for node in nodes)
+    assert not any(process.is_port_open("127.0.0.1", node.port) for node in nodes)
     assert not any(node.data.exists() for node in nodes)
     assert {path.name for path in fleet.home.iterdir()} == {"lock", "logs"}
 
@@ -140,22 +140,22 @@ def test_wipe_empties_a_running_engine_on_the_same_port(own_fleet: Start) -> Non
 def test_a_frozen_engine_does_not_answer_until_it_is_thawed(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
     fleet.pause("valkey")
-    assert not ready.is_valkey_ready(fleet.find("valkey").node.port)
+    assert not process.is_valkey_ready(fleet.find("valkey").node.port)
     fleet.resume("valkey")
-    assert ready.is_valkey_ready(fleet.find("valkey").node.port)
+    assert process.is_valkey_ready(fleet.find("valkey").node.port)
 
 
 def test_three_brokers_form_one_cluster_and_one_may_be_killed(own_fleet: Start) -> None:
     fleet = own_fleet(StartRequest(engines=KAFKA.engines, kafka_brokers=3))
     ports = [r.node.port for r in fleet.status()]
-    assert all(ready.is_kafka_ready(port, 3) for port in ports)
+    assert all(process.is_kafka_ready(port, 3) for port in ports)
     fleet.kill("kafka-2")
     deadline = time.monotonic() + 20
-    while ready.is_kafka_ready(ports[0], 3):
+    while process.is_kafka_ready(ports[0], 3):
         assert time.monotonic() < deadline, "the dead broker is still listed"
-    assert ready.is_kafka_ready(ports[0], 2)
+    assert process.is_kafka_ready(ports[0], 2)
     fleet.restart("kafka-2")
-    assert ready.is_kafka_ready(ports[1], 3)
+    assert process.is_kafka_ready(ports[1], 3)
 
 
 def test_a_broker_behind_a_proxy_advertises_the_port_of_the_proxy(own_fleet: Start) -> None:
@@ -222,7 +222,7 @@ def test_a_start_that_fails_leaves_nothing_behind(own_fleet: Start, tmp_path: Pa
 def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from tidings.engines.cache import default_cache; from tidings.engines.fleet import LocalCluster\n"
+        "from tidings.engines.jars import default_cache; from tidings.engines.local_cluster import LocalCluster\n"
         "from tidings.engines.model import Engine, StartRequest\n"
         "fleet = LocalCluster(Path(sys.argv[1]), default_cache(), dies_with_us=True)\n"
         "fleet.start(StartRequest(engines=frozenset({Engine.VALKEY})))\n"
@@ -237,7 +237,7 @@ def test_engines_of_a_test_do_not_outlive_a_killed_test_run(tmp_path: Path) -> N
 
 def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from tidings.run.cli import main; main()", *words]
+        command = [sys.executable, "-c", "from tidings.cli import main; main()", *words]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
 
     try:

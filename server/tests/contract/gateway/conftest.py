@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from tidings.gateway.socket.choose import BackendName
+from tidings.gateway.transport.websockets_transport import BackendName
 
 
 @pytest.fixture(params=["picows", "websockets"])

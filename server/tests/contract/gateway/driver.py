@@ -4,17 +4,22 @@ import asyncio
 from typing import Any
 
 import msgspec
-from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
 
 from tidings.accounts.model import Principal
-from tidings.gateway.connection import ConnectionProtocol
-from tidings.gateway.dispatch import HandlerDeps, RequestHandler
-from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
-from tidings.gateway.limits import ConnectionLimits
+from tidings.app.wiring.chats import build_chat_lists
 from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.protocol import ConnectionProtocol
+from tidings.gateway.protocol_state import (
+    CloseConnection,
+    ConnectionLimits,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
+from tidings.gateway.request_handler import HandlerDeps, RequestHandler
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.run.chat_lists import build_chat_lists
 
 LIMITS = ConnectionLimits()
 

@@ -6,10 +6,15 @@ import signal
 import sys
 import traceback
 
-from tidings.gateway.socket.choose import load_backend
-from tidings.gateway.socket.listener import WebSocketListener
-from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import Socket, SocketCloseCode, UpgradeRequest
+from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.ports import (
+    ListenOptions,
+    Socket,
+    SocketCloseCode,
+    UpgradeRequest,
+    UpgradeRules,
+)
+from tidings.gateway.transport.websockets_transport import load_backend
 
 
 class Echo:

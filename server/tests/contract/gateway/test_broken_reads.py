@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from contract.gateway.test_losses import flush
 from contract.gateway.test_order import small
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways
-from fixtures.stage import ANNA, BEN
+from fixtures.use_cases import ANNA, BEN
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.wire.close_codes import CloseCode

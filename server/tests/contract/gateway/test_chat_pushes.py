@@ -3,17 +3,18 @@
 from typing import Any
 
 from contract.gateway.test_order import large
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
-from fixtures.stage import ANNA, BEN, CLEO, DORA, by
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
 
+from tidings.app.wiring.chats import build_chat_lists
+from tidings.bus.store import RedisBus
+from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.model import ChatFlags
+from tidings.ephemeral.receipts import ChatRowNotifier
+from tidings.gateway.metrics import export_routed
 from tidings.kernel.ids import ChatKey
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.routing.store import RedisBus, RedisConnectionRegistry
-from tidings.run.chat_lists import build_chat_lists
-from tidings.run.edge.socket_telemetry import export_routed
-from tidings.signs.own_rows import ChatRowNotifier
 
 
 def chat_pushes(screen: ScreenDevice, chat: ChatKey) -> list[dict[str, Any]]:

@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import psutil
 import pytest
-from contract.gateway.hosting import CROWD, HostedConnection, hosted
+from contract.gateway.listener_host import CROWD, HostedConnection, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
 from tidings.gateway.admission import AdmissionOptions, make_admission, max_admission_delay_s
-from tidings.gateway.socket.choose import BackendName
+from tidings.gateway.transport.websockets_transport import BackendName
 
 COUNT = 2_000
 

@@ -3,17 +3,16 @@
 import msgspec
 import pytest
 from contract.gateway.driver import Device, dispatch_of
-from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv
 
+from tidings.app.wiring.chats import build_watermark_store
 from tidings.delivery.model import LogPosition
-from tidings.gateway.inbox_serving import INBOX_HANDLERS
-from tidings.gateway.serving import CHAT_HANDLERS
+from tidings.gateway.handlers import CHAT_HANDLERS, INBOX_HANDLERS
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
-from tidings.run.chat_lists import build_watermark_store
-from tidings.wire.frames.connecting import Connect
-from tidings.wire.frames.signs import Ping, Pong
-from tidings.wire.frames.table import REQUESTS
+from tidings.wire.frames.ephemeral import Ping, Pong
+from tidings.wire.frames.registry import REQUESTS
+from tidings.wire.frames.session import Connect
 
 
 async def connected(stage: UseCaseEnv, credential: str = ANNA) -> Device:

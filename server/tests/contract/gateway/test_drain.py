@@ -4,12 +4,12 @@ import asyncio
 import time
 
 import pytest
-from contract.gateway.hosting import CROWD, hosted
+from contract.gateway.listener_host import CROWD, hosted
 from contract.gateway.raw_client import RawClient, close_frame
 
-from tidings.gateway.drain import Drain, DrainOptions, DrainResult
-from tidings.gateway.socket.choose import BackendName
-from tidings.gateway.socket.ports import Socket
+from tidings.gateway.server import Drain, DrainOptions, DrainResult
+from tidings.gateway.transport.ports import Socket
+from tidings.gateway.transport.websockets_transport import BackendName
 
 SPREAD_S = 0.5
 

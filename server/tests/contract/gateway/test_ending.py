@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 import pytest
-from contract.gateway.hosting import HostedConnection, hosted
+from contract.gateway.listener_host import HostedConnection, hosted
 from contract.gateway.raw_client import (
     BINARY,
     CLOSE,
@@ -22,8 +22,8 @@ from contract.gateway.raw_client import (
 )
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import BackendName
-from tidings.gateway.socket.options import ListenOptions, TcpOptions
+from tidings.gateway.transport.ports import ListenOptions, TcpOptions
+from tidings.gateway.transport.websockets_transport import BackendName
 
 BOUND_BYTES = 100_000
 SLOW = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=0.5)
@@ -230,7 +230,7 @@ async def test_accepted_connections_have_the_options_of_the_listener(name: Backe
 
 def _kept() -> Counter[str]:
     """Objects of the libraries and of ours that are still there."""
-    ours = ("<class 'websockets.", "<class 'picows", "<class 'tidings.gateway.socket.")
+    ours = ("<class 'websockets.", "<class 'picows", "<class 'tidings.gateway.transport.")
     return Counter(kind for each in gc.get_objects() if (kind := repr(type(each))).startswith(ours))
 
 

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import pytest
 from fixtures.engines import Namespace
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, ScreenDevice, gateway_env_on
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, ScreenDevice, gateway_env_on
 from fixtures.redis_cluster import Servers
-from fixtures.stage import UseCaseEnv
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import UseCaseEnv
 
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 
 
 async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
@@ -26,8 +26,8 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """For longer than a lease. The gateway's own channel and the chats' marks are on shards that answer."""
-    monkeypatch.setattr("fixtures.post.LEASE_S", 3.0)
-    quick = {"timeout_s": 0.4, "connect_s": 0.4, "notice_s": 0.8, "confirm_s": 0.5}
+    monkeypatch.setattr("fixtures.gateway_env.LEASE_S", 3.0)
+    quick = {"timeout_s": 0.4, "connect_s": 0.4, "detect_s": 0.8, "confirm_s": 0.5}
     options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
         stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")

@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 from contract.gateway.test_order import MANY, large
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
-from fixtures.stage import ANNA, BEN, CLEO, by
+from fixtures.use_cases import ANNA, BEN, CLEO, by
 
-from tidings.gateway.pushing import giving, rooms
-from tidings.gateway.resume.parts import ResumeOptions
+from tidings.bus.model import DeviceTarget, Push, PushSlice
+from tidings.bus.ports import BusHandler, Subscription
+from tidings.connections.model import RegistryUnavailableError
+from tidings.gateway.fanout import dispatcher, large_chats
+from tidings.gateway.resume.catch_up import ResumeOptions
 from tidings.kernel.ids import ChatKey
-from tidings.routing.model import DeviceTarget, Push, PushSlice
-from tidings.routing.ports import BusHandler, RegistryUnavailableError, Subscription
 
 
 def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_became_large(
@@ -108,7 +109,7 @@ def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
         here.routed.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
         await here.live(BEN)
         assert here.seat(BEN).unheard, "nobody confirms it"
-        monkeypatch.setattr(rooms, "CONFIRM_TIMEOUT_S", WITHIN_S)
+        monkeypatch.setattr(large_chats, "CONFIRM_TIMEOUT_S", WITHIN_S)
         await here.live(CLEO)
         assert not here.routed.large_chats._channels[heard].is_late
         tablet = await asyncio.wait_for(here.live(BEN, "tablet"), WITHIN_S / 2)
@@ -141,7 +142,7 @@ def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_is_new_
     play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The push that adds the device's user waits behind another one and is let go for newer ones."""
-    monkeypatch.setattr(giving, "WAITING", 1)
+    monkeypatch.setattr(dispatcher, "WAITING", 1)
 
     async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(CLEO)

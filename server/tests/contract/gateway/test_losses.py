@@ -9,18 +9,26 @@ from typing import Any
 import pytest
 from contract.gateway.test_order import large, small
 from fixtures.engines import Namespace
+from fixtures.gateway_env import (
+    WITHIN_S,
+    GatewayEnv,
+    HeldMessages,
+    InProcessGateway,
+    RunGateways,
+    gateway_env_on,
+)
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, InProcessGateway, RunGateways, gateway_env_on
 from fixtures.redis_cluster import Server, binary
-from fixtures.stage import ANNA, BEN, UseCaseEnv
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
-from tidings.engines.ports import PortAllocator
-from tidings.gateway import pace
-from tidings.platform.dynamo.opening import open_client
+from tidings.bus.model import DeviceTarget, ResumeSignal, encode_messages
+from tidings.connections.model import RegistryUnavailableError
+from tidings.engines.node_plan import PortAllocator
+from tidings.gateway import slow_consumer
+from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import RedisOptions
-from tidings.routing.model import DeviceTarget, RegistryUnavailableError, ResumeSignal, encode_messages
 from tidings.wire.close_codes import CloseCode
 
 
@@ -239,9 +247,7 @@ async def found_again(here: InProcessGateway) -> None:
 async def delivered_again(post: GatewayEnv) -> None:
     """The worker's own connection stands again too."""
     async with asyncio.timeout(WITHIN_S):
-        while True:
-            if not (await post.routes.look_up(post.stage.tenant, [BEN])).unknown:
-                return
+        while (await post.routes.look_up(post.stage.tenant, [BEN])).unknown:  # noqa: ASYNC110 - Redis reports no event for it
             await asyncio.sleep(0.02)
 
 
@@ -328,7 +334,7 @@ def test_a_device_that_reads_slowly_is_not_read_for(play_post: RunGateways) -> N
 def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
     play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "GRACE_S", 0.1)
+    monkeypatch.setattr(slow_consumer, "GRACE_S", 0.1)
 
     async def scene(post: GatewayEnv) -> None:
         chat = await small(post)

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from contract.gateway.hosting import HostedConnection, hosted
+from contract.gateway.listener_host import HostedConnection, hosted
 from contract.gateway.raw_client import (
     BINARY,
     CLOSE,
@@ -21,8 +21,8 @@ from contract.gateway.raw_client import (
 )
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import BackendName
-from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.transport.ports import ListenOptions
+from tidings.gateway.transport.websockets_transport import BackendName
 
 SMALL = ListenOptions(max_message_bytes=1_000, linger_s=1.0)
 

@@ -2,13 +2,13 @@
 
 import pytest
 from contract.gateway.test_order import large
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, HeldMessages, RunGateways, ScreenDevice
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, RunGateways, ScreenDevice
-from fixtures.stage import ANNA, BEN, by
+from fixtures.use_cases import ANNA, BEN, by
 
-from tidings.gateway.seat import NEVER_JOINED
+from tidings.bus.model import Push
+from tidings.gateway.connected_device import NEVER_JOINED
 from tidings.kernel.ids import ChatKey
-from tidings.routing.model import Push
 
 
 def test_who_was_removed_twice_in_one_push_is_not_shown_what_lies_between(play_post: RunGateways) -> None:

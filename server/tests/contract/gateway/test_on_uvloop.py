@@ -8,7 +8,7 @@ from contract.gateway import test_ending as ending
 from contract.gateway import test_messages as messages
 from contract.gateway import test_opening as opening
 
-from tidings.gateway.socket.choose import BackendName
+from tidings.gateway.transport.websockets_transport import BackendName
 
 TESTS = [
     messages.test_a_text_comes_in_whole_and_goes_out_whole,

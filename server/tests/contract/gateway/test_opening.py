@@ -6,16 +6,20 @@ import json
 import time
 
 import pytest
-from contract.gateway.hosting import hosted
+from contract.gateway.listener_host import hosted
 from contract.gateway.raw_client import TEXT, RawClient, ReceivedFrame, request, text
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import BackendName, load_backend
-from tidings.gateway.socket.options import ListenOptions, UpgradeRules
-from tidings.gateway.socket.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
+from tidings.gateway.transport.ports import (
+    AdmissionResult,
+    ListenOptions,
+    UpgradeRefusal,
+    UpgradeRequest,
+    UpgradeRules,
+)
+from tidings.gateway.transport.websockets_transport import BackendName, load_backend
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.origins import AllowedOrigins
-from tidings.kernel.proxies import UntrustedProxyDetector
+from tidings.kernel.security import AllowedOrigins, UntrustedProxyDetector
 
 APP = "https://app.example"
 STRICT = ListenOptions(

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
-from fixtures.stage import ANNA, BEN, CLEO, asked, by
+from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.content import Content
+from tidings.messages.sender import Content
 from tidings.wire.close_codes import CloseCode
 
 STEPS = ["installed", "registered", "subscribed", "read", "sent", "replayed", "live"]

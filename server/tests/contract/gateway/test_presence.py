@@ -3,17 +3,17 @@
 from functools import partial
 from typing import Any
 
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
-from fixtures.stage import ANNA, BEN, CLEO, by
+from fixtures.use_cases import ANNA, BEN, CLEO, by
 
-from tidings.accounts.records import ProfileChange
+from tidings.accounts.model import ProfileChange
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
-from tidings.gateway.signs.desk import EphemeralOptions
+from tidings.ephemeral.model import PresenceHint
+from tidings.gateway.ephemeral.service import EphemeralOptions
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.authentic import AuthenticatedRows
-from tidings.signs.model import PresenceHint
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 DORA = UserId("dora")
 SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)

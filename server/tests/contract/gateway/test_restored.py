@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 from contract.gateway.test_order import large, small
+from fixtures.chat_list_env import ChatListEnv
 from fixtures.engines import Namespace
-from fixtures.lists import ChatListEnv
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, gateway_env_on
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, gateway_env_on
-from fixtures.stage import ANNA, BEN, CLEO, UseCaseEnv, by
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, by
 
+from tidings.app.wiring.chats import build_epoch_reconciler, build_watermark_store
 from tidings.delivery.model import ChatRow, DeliveryStatus, LastMessageRef, LogPosition, RowUpdate
 from tidings.delivery.rules import is_member
 from tidings.delivery.store import DynamoChatRowWriter, DynamoWatermarkStore
+from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.redis.options import RedisOptions
-from tidings.run.chat_lists import build_epoch_reconciler, build_watermark_store
-from tidings.signs.whole import ReceiptSnapshotReader
-from tidings.tables.control import connect_control_plane
-from tidings.tables.declaration import CHAT_MEMBERSHIPS, DELIVERY_STATE, MESSAGES
-from tidings.tables.items.chat import chat_key, user_key
+from tidings.schema.tables.control_plane import connect_control_plane
+from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, DELIVERY_STATE, MESSAGES
+from tidings.schema.tables.items.chats import chat_key, user_key
 
 
 @asynccontextmanager

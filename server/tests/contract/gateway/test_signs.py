@@ -4,12 +4,12 @@ import asyncio
 from typing import Any
 
 from contract.gateway.test_order import large
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
-from fixtures.stage import ANNA, BEN, CLEO, by
+from fixtures.use_cases import ANNA, BEN, CLEO, by
 
+from tidings.ephemeral.receipts import ReceiptSnapshot
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.signs.whole import ReceiptSnapshot
 
 CROWD = [UserId(f"member-{n}") for n in range(40)]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from contract.gateway.test_order import small
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
 from fixtures.loops import until
-from fixtures.post import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
-from fixtures.stage import ANNA, BEN
+from fixtures.use_cases import ANNA, BEN
 
-from tidings.gateway import pace
-from tidings.gateway.resume.parts import ResumeOptions
-from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway import slow_consumer
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.resume.catch_up import ResumeOptions
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings.wire.close_codes import CloseCode
@@ -23,7 +23,7 @@ ONE_READS = ResumeOptions(at_once=1, max_concurrent_resumes=1)
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stuck device is not closed in the time of a test, unless the test wants it."""
-    monkeypatch.setattr(pace, "GRACE_S", 60.0)
+    monkeypatch.setattr(slow_consumer, "GRACE_S", 60.0)
 
 
 def stuck(here: InProcessGateway, user: UserId, device: str = "phone") -> ScreenDevice:
@@ -135,7 +135,7 @@ def test_the_resume_of_a_live_device_ends_in_time_too(play_post: RunGateways) ->
 def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
     play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "GRACE_S", 0.3)
+    monkeypatch.setattr(slow_consumer, "GRACE_S", 0.3)
 
     class Trickle(ScreenDevice):
         @property
@@ -150,7 +150,7 @@ def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
     async def scene(post: GatewayEnv) -> None:
         await small(post)
         here = await post.gateway()
-        monkeypatch.setattr("fixtures.post.Screen", Trickle)
+        monkeypatch.setattr("fixtures.gateway_env.ScreenDevice", Trickle)
         ben = stuck(here, BEN)
         await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
 

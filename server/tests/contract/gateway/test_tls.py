@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import trustme
-from contract.gateway.hosting import hosted
+from contract.gateway.listener_host import hosted
 from contract.gateway.raw_client import TEXT, RawClient, ReceivedFrame, close_frame, request, text
 from fixtures.loops import until
 
-from tidings.gateway.socket.choose import BackendName
-from tidings.gateway.socket.options import ListenOptions
+from tidings.gateway.transport.ports import ListenOptions
+from tidings.gateway.transport.websockets_transport import BackendName
 
 BOUND_BYTES = 100_000
 

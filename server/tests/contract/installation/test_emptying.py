@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import replace
 
 from confluent_kafka import Consumer, Producer
-from fixtures.city import make_topics
 from fixtures.engines import Namespace
+from fixtures.installation_processes import make_topics
 from fixtures.redis_cluster import Connect, Servers
 
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.run.installation import redis
-from tidings.topics.control import TopicControlPlane
+from tidings.installation import store
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.schema.topics.control_plane import TopicControlPlane
 
 _WITHIN_S = 150.0
 
@@ -22,19 +22,19 @@ async def test_redis_is_emptied_of_ours_alone(servers: Servers, connect: Connect
         theirs = replace(client.keys, prefix=f"{space.key_prefix}x").key("acme", "user-0", "route")
         for key in (*ours, theirs):
             await client.write("SET", key, "1")
-        assert await asyncio.to_thread(redis.delete_all_keys, options) == len(ours)
+        assert await asyncio.to_thread(store.delete_all_keys, options) == len(ours)
         assert [await client.read("GET", key) for key in ours] == [None] * len(ours)
         assert await client.read("GET", theirs) == b"1"
-        assert await asyncio.to_thread(redis.delete_all_keys, options) == 0
+        assert await asyncio.to_thread(store.delete_all_keys, options) == 0
 
 
 async def test_who_listens_in_redis_is_seen(servers: Servers, connect: Connect, space: Namespace) -> None:
     options = replace(servers.options, key_prefix=space.key_prefix)
-    assert await asyncio.to_thread(redis.active_channels, options) == 0
+    assert await asyncio.to_thread(store.active_channels, options) == 0
     async with connect(servers) as client:
         for number in range(3):
             await client.subscribe(client.keys.key("_system", f"gateway-{number}", "line"), lambda _: None)
-        assert await asyncio.to_thread(redis.active_channels, options) == 3
+        assert await asyncio.to_thread(store.active_channels, options) == 3
 
 
 def test_topics_are_emptied_and_who_consumes_is_seen(kafka: str, space: Namespace) -> None:

@@ -7,26 +7,25 @@ from dataclasses import replace
 from typing import override
 
 import pytest
-from fixtures.relay_scene import ManualClock
+from fixtures.relay_env import ManualClock
 from fixtures.tables import REGION, Tables
 
+from tidings.installation import epoch_watch
+from tidings.installation.epoch_watch import TRUSTED_S, EpochWatch
+from tidings.installation.restore import Restore
+from tidings.installation.store import Installation, InstallationStore, RestorePhase
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.lifecycle.component import ManagedResource, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext
-from tidings.platform.lifecycle.tasks import TaskSupervisor
 from tidings.platform.telemetry import tracing
-from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.logs import ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import TracingOptions
-from tidings.run.held import ManagedResource
-from tidings.run.installation import watch
-from tidings.run.installation.restore import Restore
-from tidings.run.installation.row import Installation, InstallationStore, RestorePhase
-from tidings.run.installation.watch import TRUSTED_S, EpochWatch
-from tidings.tables import diff
-from tidings.tables.control import TableControlPlane, connect_control_plane
-from tidings.tables.declaration import TENANTS
+from tidings.schema.tables import diff
+from tidings.schema.tables.control_plane import TableControlPlane, connect_control_plane
+from tidings.schema.tables.declaration import TENANTS
 
 _DEADLINE_S = 60
 
@@ -99,7 +98,7 @@ async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Ta
 
 
 async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "CHECK_EVERY_S", 0.05)
+    monkeypatch.setattr(epoch_watch, "CHECK_EVERY_S", 0.05)
     async with opened(tables) as scene:
         await scene.process()
         before = await scene.row.read()

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from fixtures.engines import Namespace
 
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.config import KafkaConfig
 
 KAFKA = frozenset({Engine.KAFKA})
 # A member that died or froze is given up soon, so that tests need not wait.

@@ -13,13 +13,12 @@ from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
-from tidings.platform.kafka.dead_letters import DeadLetterPublisher
+from tidings.platform.kafka.consumer_thread import ReaderTuning
 from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, UnknownOutcomeError
-from tidings.platform.kafka.lane import PartitionWorkerOptions, RecordHandlers
-from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.kafka.reader import ReaderTuning
+from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.publisher import DeadLetterPublisher, KafkaPublisher
 from tidings.platform.kafka.records import Batch, Record, RecordDecoder
 
 GROUP = "workers"

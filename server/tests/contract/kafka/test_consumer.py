@@ -25,10 +25,10 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.platform.kafka.dead_letters import dead_letter_to
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.errors import UndecodableError
-from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions
+from tidings.platform.kafka.partition_worker import PartitionWorker, PartitionWorkerOptions
+from tidings.platform.kafka.publisher import dead_letter_to
 from tidings.platform.kafka.records import Batch, PartitionKey, Record
 
 SMALL_BATCHES = replace(QUICK, worker=PartitionWorkerOptions(max_batch_records=10, max_queued_records=50))

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from contract.kafka.doomed import BATCH
+from contract.kafka.crashing_consumer import BATCH
 from contract.kafka.harness import (
     Worker,
     committed,
@@ -14,7 +14,7 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.config import KafkaConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +45,7 @@ def kill_at_its_effect(connection: KafkaConfig, written: Path) -> int:
     """Once the batches before are committed. Returns the first offset of the batch that was not."""
     arguments = [connection.bootstrap_servers, connection.topic_prefix, str(written)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "contract.kafka.doomed", *arguments],
+        [sys.executable, "-m", "contract.kafka.crashing_consumer", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

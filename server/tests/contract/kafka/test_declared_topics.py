@@ -7,12 +7,12 @@ from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from contract.kafka.harness import make_topic
 
+from tidings.cli.topics import group
 from tidings.kernel.errors import TidingsError
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.run.cli.topics import group
-from tidings.topics import control
-from tidings.topics.control import TopicControlPlane
-from tidings.topics.declaration import MESSAGES, TOPICS
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.schema.topics import control_plane
+from tidings.schema.topics.control_plane import TopicControlPlane
+from tidings.schema.topics.model import MESSAGES, TOPICS
 
 COUNT = len(TOPICS)
 
@@ -90,7 +90,7 @@ def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: Kaf
 
 
 def test_a_broker_that_is_not_there_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "_METADATA_S", 0.5)
+    monkeypatch.setattr(control_plane, "_METADATA_S", 0.5)
     code, text = Cli(KafkaConfig(bootstrap_servers="127.0.0.1:9"))("check")
     assert (code, "[engine_unreachable]" in text) == (1, True)
     assert "127.0.0.1:9 does not answer" in text

@@ -25,15 +25,13 @@ from contract.kafka.harness import (
     run,
 )
 
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.platform.kafka.reader import ReaderTuning
-from tidings.topics.apply import apply_topics
-from tidings.topics.control import TopicControlPlane
-from tidings.topics.declaration import TOPICS
-from tidings.topics.diff import plan_topics
-from tidings.topics.model import InstallationSize, desired_topic
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.kafka.consumer_thread import ReaderTuning
+from tidings.schema.topics.control_plane import TopicControlPlane, apply_topics
+from tidings.schema.topics.diff import plan_topics
+from tidings.schema.topics.model import TOPICS, InstallationSize, desired_topic
 
 SOME = 500
 

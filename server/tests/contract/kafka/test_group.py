@@ -12,6 +12,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import KafkaException, TopicPartition
+from contract.kafka.consumer_env import (
+    PARTITIONS,
+    STALLS_NEVER,
+    ConsumerEnv,
+    Effect,
+    Play,
+    Scene,
+    offsets,
+    values,
+)
 from contract.kafka.harness import (
     GROUP,
     TOPIC,
@@ -24,15 +34,14 @@ from contract.kafka.harness import (
     publishing,
     run,
 )
-from contract.kafka.site import PARTITIONS, STALLS_NEVER, ConsumerEnv, Effect, Play, Scene, offsets, values
 
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine
 from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.events import partition_key
-from tidings.platform.kafka.connection import KafkaConfig
-from tidings.platform.kafka.consumers import KafkaConsumerLag
+from tidings.messages.model import partition_key
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.kafka.consumer import KafkaConsumerLag
 from tidings.platform.kafka.publisher import KafkaPublisher
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +91,7 @@ class AtBroker:
     def join(self, stalls_from: int = STALLS_NEVER) -> Mortal:
         written = self.directory / f"effects-{len(self.members)}"
         at = [self.connection.bootstrap_servers, self.connection.topic_prefix, str(written), str(stalls_from)]
-        process = subprocess.Popen([sys.executable, "-m", "contract.kafka.mortal", *at], cwd=ROOT)
+        process = subprocess.Popen([sys.executable, "-m", "contract.kafka.killable_consumer", *at], cwd=ROOT)
         self.members.append(Mortal(process, written))
         return self.members[-1]
 

@@ -6,7 +6,7 @@ import os
 import pytest
 from contract.kafka.harness import TOPIC, make_topic, publishing, read_log, run
 
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, UnknownOutcomeError
 from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
 

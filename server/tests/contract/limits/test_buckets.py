@@ -10,12 +10,11 @@ import pytest
 from fixtures.engines import Namespace
 from fixtures.names import NAMES
 from fixtures.redis_cluster import Connect, Servers
-from fixtures.relay import relay_to
+from fixtures.tcp_relay import relay_to
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.limits.limit import RateLimiter
-from tidings.limits.local import LocalBuckets
+from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, TokenRequest
 from tidings.limits.store import RedisBuckets, RedisKnownAddresses
 from tidings.platform.redis.client import RedisClient

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tidings.kernel.ids import TenantId
 from tidings.limits import rules
-from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
-from tidings.limits.rules import BucketState, TakeResult
+from tidings.limits.model import LimitKind, LimitPolicy, TakeResult, TokenRequest
+from tidings.limits.rules import BucketState
 from tidings.limits.store import TAKE, RedisBuckets, _numbers
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import RedisError
-from tidings.platform.redis.script import Script
 
 SINGLE = pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 KINDS = [LimitKind.TENANT, LimitKind.USER, LimitKind.ADDRESS]

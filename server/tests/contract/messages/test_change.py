@@ -5,14 +5,14 @@ import random
 from collections import Counter
 from itertools import batched
 
-from fixtures.stage import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, code_of
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, code_of
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
-from tidings.messages.change import ChangeRequest
-from tidings.messages.content import Content
+from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import ContentState
 from tidings.messages.model import EntryKind
+from tidings.messages.sender import Content
 from tidings.messages.store import DynamoReactionWriter
 
 

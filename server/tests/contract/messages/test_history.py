@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from fixtures.stage import ANNA, BEN, DORA, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, DORA, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState, HistorySlice
-from tidings.platform.dynamo.values import ItemValue
-from tidings.tables.patterns import messages as patterns
+from tidings.platform.dynamo.codec import ItemValue
+from tidings.schema.tables.patterns import chats as patterns
 
 
 def sequences(page: HistorySlice) -> list[int]:

@@ -17,7 +17,7 @@ from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Draft, Entry, EntryKind, KeyRecord, Refusal
 from tidings.messages.ports import COMMITTED, DuplicateKey, Log, PositionTaken
 from tidings.messages.store import DynamoMessageLog
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 
 type Opened = Callable[[], AbstractAsyncContextManager[Log]]
 

@@ -3,12 +3,12 @@
 from collections import Counter
 
 import pytest
-from fixtures.stage import ANNA, BEN, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.tables.patterns import messages as patterns
+from tidings.schema.tables.patterns import chats as patterns
 
 
 def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:

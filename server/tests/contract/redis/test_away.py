@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fixtures.event_recorder import Recorder
 from fixtures.loops import eventually, until
-from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Servers, ask
-from fixtures.relay import relay_to
+from fixtures.tcp_relay import relay_to
 
 from tidings.platform.redis.errors import Address, RedisError, ServerError, UnreachableError
 
@@ -50,7 +50,7 @@ async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client: Client) -> None:
     """Also while a try to connect goes on, which may take long: nobody waits for what has failed already."""
-    async with client(own_servers.options, notice_s=0.4, connect_s=0.5, timeout_s=5.0) as redis:
+    async with client(own_servers.options, detect_s=0.4, connect_s=0.5, timeout_s=5.0) as redis:
         key = redis.keys.key("acme", "ann", "thing")
         await redis.write("SET", key, 1)
         own_servers.owner(key).freeze()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixtures.event_recorder import Recorder
 from fixtures.loops import until
-from fixtures.recorder import Recorder
 from fixtures.redis_cluster import (
     FleetServer,
     Server,
@@ -26,7 +26,7 @@ from fixtures.redis_cluster import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.engines.ports import PortAllocator
+from tidings.engines.node_plan import PortAllocator
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import ClusterDownError, NotSentError
 from tidings.platform.redis.keys import Key, slot

@@ -75,7 +75,7 @@ async def test_a_cancelled_call_does_not_disturb_the_others(servers: Servers, cl
 async def test_a_late_answer_is_an_error_and_the_next_call_gets_its_own(
     own_servers: Servers, client: Client
 ) -> None:
-    async with client(own_servers.options, notice_s=20.0) as redis:
+    async with client(own_servers.options, detect_s=20.0) as redis:
         key = own(redis)
         await redis.write("SET", key, 0)
         server = own_servers.owner(key)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import trustme
+from fixtures.event_recorder import Recorder
 from fixtures.loops import until
-from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Server, ask, binary
 
-from tidings.engines.ports import PortAllocator
-from tidings.kernel.secrets import Secret
+from tidings.engines.node_plan import PortAllocator
+from tidings.kernel.security import Secret
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import ServerError, UnreachableError
 from tidings.platform.redis.keys import Key

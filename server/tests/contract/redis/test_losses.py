@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fixtures.event_recorder import Recorder, vanished
 from fixtures.loops import eventually, until
 from fixtures.publisher import Publisher
-from fixtures.recorder import Recorder, vanished
 from fixtures.redis_cluster import Servers, ask, move_slot, node_id
-from fixtures.relay import relay_to
+from fixtures.tcp_relay import relay_to
 
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import Address, RedisError
 from tidings.platform.redis.keys import Key, slot
 
 Client = Callable[..., Any]
-QUICK: dict[str, object] = {"notice_s": 0.6, "connect_s": 0.5, "longest_pause_s": 0.2, "timeout_s": 0.5}
+QUICK: dict[str, object] = {"detect_s": 0.6, "connect_s": 0.5, "longest_pause_s": 0.2, "timeout_s": 0.5}
 SLACK_S = 0.5
 """What a busy machine may add to a bound."""
 
@@ -87,7 +87,7 @@ async def test_a_half_open_connection_is_noticed_within_the_bound(
 
 
 async def test_an_idle_server_that_answers_is_never_lost(servers: Servers, client: Client) -> None:
-    async with client(servers.options, notice_s=0.3) as redis:
+    async with client(servers.options, detect_s=0.3) as redis:
         heard = Recorder()
         await redis.subscribe(channel(redis), heard)
         proofs = set()

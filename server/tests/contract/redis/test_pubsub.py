@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fixtures.event_recorder import Recorder
 from fixtures.loops import until
-from fixtures.recorder import Recorder
 from fixtures.redis_cluster import Servers, ask
+from fixtures.redis_event_queue import EventQueue
 
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import UnreachableError
-from tidings.platform.redis.events import ChannelEvent, ChannelMessage, ChannelSubscribed
-from tidings.platform.redis.inbox import EventQueue
 from tidings.platform.redis.keys import Key
+from tidings.platform.redis.pubsub import ChannelEvent, ChannelMessage, ChannelSubscribed
 
 Client = Callable[..., Any]
 
@@ -42,7 +42,7 @@ async def test_an_awaited_subscription_is_one_that_the_server_knows(servers: Ser
 async def test_nothing_is_confirmed_before_the_server_has_confirmed(
     own_servers: Servers, client: Client
 ) -> None:
-    async with client(own_servers.options, confirm_s=0.3, notice_s=20.0) as redis:
+    async with client(own_servers.options, confirm_s=0.3, detect_s=20.0) as redis:
         await redis.subscribe(channel(redis, "first"), Recorder())  # the connection stands
         own_servers.owner(channel(redis, "first")).freeze()
         heard = Recorder()
@@ -161,7 +161,7 @@ async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: 
 async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
     own_servers: Servers, client: Client
 ) -> None:
-    async with client(own_servers.options, confirm_s=0.5, notice_s=20.0) as redis:
+    async with client(own_servers.options, confirm_s=0.5, detect_s=20.0) as redis:
         await redis.subscribe(channel(redis), Recorder())  # the connection stands
         own_servers.owner(channel(redis)).freeze()
         redis.subscribe_soon(redis.keys.key("_system", "gateway-7", "signs"), Recorder())

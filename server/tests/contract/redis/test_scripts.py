@@ -9,9 +9,9 @@ from fixtures.loops import eventually
 from fixtures.redis_cluster import Servers, ask
 
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import RedisError, ScriptFailedError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.script import Script
 
 Client = Callable[..., Any]
 BUMP = Script.load("fixtures.lua", "bump.lua", keys=2)

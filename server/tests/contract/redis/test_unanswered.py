@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from fixtures.loops import until
 from fixtures.redis_cluster import Servers, ask
-from fixtures.relay import TcpRelay, relay_to
+from fixtures.tcp_relay import TcpRelay, relay_to
 
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import Address, OutcomeUnknownError, RedisError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.script import Script
 
 Client = Callable[..., Any]
 BUMP = Script.load("fixtures.lua", "bump.lua", keys=2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.engines import Dynamo
-from fixtures.relay_house import RelayProcesses, relay_processes
+from fixtures.relay_processes import RelayProcesses, relay_processes
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ from typing import NamedTuple, Protocol
 import pytest
 from fixtures.engines import Namespace
 from fixtures.scripted_streams import ScriptedStreams
-from fixtures.stage import ANNA, BEN, UseCaseEnv, asked
 from fixtures.tables import REGION, Tables
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv, asked
 
 from tidings.kernel.ids import ChatKey
-from tidings.messages.content import Content
+from tidings.messages.sender import Content
 from tidings.platform.dynamo.codec import encode_item
-from tidings.platform.dynamo.opening import open_client, open_streams
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.sizes import item_bytes
+from tidings.platform.dynamo.item_size import item_bytes
+from tidings.platform.dynamo.open_client import open_client, open_streams
+from tidings.platform.dynamo.requests import Query
 from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
 from tidings.relay.ports import (
     ChangeStream,
@@ -28,10 +28,10 @@ from tidings.relay.ports import (
     StreamIteratorExpiredError,
     TrimmedError,
 )
-from tidings.relay.sizes import LogSizeEstimator
+from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.store import DynamoChangeStream
-from tidings.tables.items.chat import chat_key
-from tidings.tables.patterns import messages as patterns
+from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.patterns import chats as patterns
 
 PAGE = 3
 TOLD_WITHIN_S = 60

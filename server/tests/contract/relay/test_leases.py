@@ -5,11 +5,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 from fixtures.engines import Namespace
-from fixtures.relay_scene import MemoryLeases
+from fixtures.relay_env import MemoryLeases
 from fixtures.tables import REGION, Tables
 
 from tidings.kernel.clock import SystemClock
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 from tidings.relay.model import ShardId
 from tidings.relay.ports import LeaseStore
 from tidings.relay.store import DynamoLeaseStore

@@ -13,15 +13,15 @@ import pytest
 from contract.kafka.harness import read_log
 from contract.telemetry.running import eventually
 from fixtures.engines import NOT_RUN, Dynamo
-from fixtures.relay_house import RelayProcesses, relay_processes
-from fixtures.stage import asked
+from fixtures.relay_processes import RelayProcesses, relay_processes
+from fixtures.use_cases import asked
 
 from tidings.engines import dynoxide
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.ids import UserId
-from tidings.topics.declaration import EXPIRED
+from tidings.schema.topics.model import EXPIRED
 
 DEADLINE_S = 120.0
 

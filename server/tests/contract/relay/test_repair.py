@@ -7,21 +7,21 @@ import sys
 
 from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
-from fixtures.relay_house import RelayProcesses
-from fixtures.stage import ANNA, BEN, by
+from fixtures.relay_processes import RelayProcesses
 from fixtures.tables import REGION
+from fixtures.use_cases import ANNA, BEN, by
 
+from tidings.app.wiring.chats import build_chat_row_reader
+from tidings.app.wiring.delivery import RowRepairReader
 from tidings.delivery.model import LogPosition
+from tidings.installation.store import Installation
+from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
-from tidings.platform.dynamo.opening import open_client
-from tidings.run.chat_lists import build_chat_row_reader
-from tidings.run.installation.row import Installation
-from tidings.run.installation.row import InstallationStore as InstallationRow
-from tidings.run.repairing import RowRepairReader
+from tidings.platform.dynamo.open_client import open_client
 
 EPOCH = 1_000
-COMMAND = [sys.executable, "-c", "from tidings.run.cli import main; main()", "relay", "repair"]
+COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "relay", "repair"]
 
 
 def repair(house: RelayProcesses, *words: str, said: str = "") -> str:

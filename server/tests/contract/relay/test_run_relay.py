@@ -5,9 +5,9 @@ import signal
 
 from contract.kafka.harness import publishing
 from contract.telemetry.running import eventually
-from fixtures.relay_house import RelayProcesses
+from fixtures.relay_processes import RelayProcesses
 
-from tidings.topics.declaration import MESSAGES
+from tidings.schema.topics.model import MESSAGES
 
 
 def checkpoint(house: RelayProcesses) -> str | None:

@@ -1,14 +1,13 @@
 """Pings by the real clients, as processes will have them: a read of DynamoDB, a record acknowledged, a GET."""
 
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.channel import CallLimits, Transport
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials
-from tidings.platform.dynamo.endpoints import parse_endpoint
+from tidings.platform.dynamo.credentials import LOCAL_KEYS, StaticCredentials, parse_endpoint
 from tidings.platform.dynamo.errors import NotFoundError
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.transport import CallLimits, Transport
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.lifecycle.probe import Ping
+from tidings.platform.lifecycle.component import Ping
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.options import RedisOptions
 

@@ -15,10 +15,9 @@ import msgspec
 from contract.telemetry import pings
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.lifecycle.admin import AdminOptions
-from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.probe import Ping, Probe, ProbeOptions
+from tidings.platform.lifecycle.component import Component, Ping, Probe, ProbeOptions
 from tidings.platform.lifecycle.process import StopOptions
 from tidings.platform.lifecycle.run import ProcessContext, ProcessOptions, run_process
 from tidings.platform.lifecycle.watchdog import WatchdogOptions

@@ -7,9 +7,9 @@ import pytest
 from contract.telemetry.otlp import Receiver
 from contract.telemetry.running import eventually, running
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.telemetry import tracing
-from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry.logs import ProcessIdentity
 from tidings.platform.telemetry.tracing import TracingOptions
 
 

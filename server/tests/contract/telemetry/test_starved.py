@@ -13,7 +13,7 @@ from contract.telemetry.running import Running, eventually, running
 from faults.proxy import Freeze, Refuse, TcpProxy
 from fixtures.engines import Dynamo
 
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, EngineNode, StartRequest
 
 COMPLAINTS = {

@@ -15,13 +15,12 @@ from fixtures.tables import REGION, Tables
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.platform.dynamo.opening import open_client
-from tidings.platform.dynamo.values import Attributes
-from tidings.tables.patterns import accounts as patterns
-from tidings.tenants.keys import KeyPolicy, KeyRing
-from tidings.tenants.kms_file import FileKms
-from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, WrappedKey
-from tidings.tenants.ports import KeyStore
+from tidings.platform.dynamo.codec import Attributes
+from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.patterns import accounts as patterns
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
+from tidings.tenants.kms import FileKms
+from tidings.tenants.model import FINGERPRINT, KeyKind, KeyName, KeyStore, WrappedKey
 from tidings.tenants.store import DynamoKeyStore
 
 type Opened = Callable[[], AbstractAsyncContextManager[KeyStore]]

@@ -10,11 +10,10 @@ import pytest
 from contract.tenants.kms_server import ACCESS_KEY, REGION, SECRET_KEY, kms_server
 from fixtures.memory_keys import MemoryKms
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.dynamo.credentials import AwsKeys
-from tidings.tenants.kms_aws import open_aws_kms
-from tidings.tenants.kms_file import FileKms
-from tidings.tenants.ports import Kms, UnwrapError
+from tidings.tenants.kms import FileKms, open_aws_kms
+from tidings.tenants.model import Kms, UnwrapError
 
 type Opened = Callable[[], AbstractAsyncContextManager[Kms]]
 

@@ -14,10 +14,10 @@ from botocore.stub import Stubber
 from contract.tenants.kms_server import ACCESS_KEY, ARN, REGION, SECRET_KEY, KmsServer, Request, kms_server
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.dynamo.credentials import AwsKeys
-from tidings.tenants.kms_aws import DECRYPT, GENERATE, AwsKms, open_aws_kms
-from tidings.tenants.ports import UnwrapError
+from tidings.tenants.kms import DECRYPT, GENERATE, AwsKms, open_aws_kms
+from tidings.tenants.model import UnwrapError
 
 FOR = {"tenant": "acme", "key": "content-0000000001", "purpose": "content"}
 KEYS = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY))

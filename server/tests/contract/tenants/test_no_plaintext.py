@@ -12,22 +12,22 @@ from typing import NamedTuple
 import pytest
 from contract.tenants.relay import relay_to
 from fixtures.engines import NOT_RUN, Dynamo
-from fixtures.stage import ANNA, BEN, UseCaseEnv, asked
 from fixtures.tables import REGION, Tables, make_tables
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv, asked
 
+from tidings.app.wiring.chats import build_row_projector
 from tidings.delivery.audience import StoredAudience
 from tidings.engines import dynoxide
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey
-from tidings.messages.content import Content
+from tidings.messages.sender import Content
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.opening import open_client
-from tidings.run.chat_lists import build_row_projector
-from tidings.tenants.keys import KeyPolicy, KeyRing
-from tidings.tenants.kms_file import FileKms
+from tidings.platform.dynamo.open_client import open_client
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
+from tidings.tenants.kms import FileKms
 from tidings.tenants.sealing import ContentKey
 from tidings.tenants.store import DynamoKeyStore
 

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.platform.dynamo.opening import open_client
-from tidings.tables.patterns import accounts as patterns
-from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings, TokenSettings
-from tidings.tenants.ports import TenantStore
+from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.patterns import accounts as patterns
+from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings, TenantStore, TokenSettings
 from tidings.tenants.settings import TenantReader, TenantService
 from tidings.tenants.store import DynamoTenantStore
 

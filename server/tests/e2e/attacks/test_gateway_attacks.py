@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 from e2e.attacks import gateway
-from e2e.attacks.siege import Attack, Honest, run_attack
-from fixtures.gateway import GatewayProcess, RunningGateway, connected, gateway_process_in
-from fixtures.lists import ChatListEnv
-from fixtures.stage import CLEO, DORA
+from e2e.attacks.attack import Attack, Honest, run_attack
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.gateway_process import GatewayProcess, RunningGateway, connected, gateway_process_in
 from fixtures.tables import Tables
+from fixtures.use_cases import CLEO, DORA
 from websockets.exceptions import InvalidStatus
 
 from tidings.wire.close_codes import CloseCode

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 from e2e.attacks import rest
-from e2e.attacks.siege import Attack, Honest, run_attack
+from e2e.attacks.attack import Attack, Honest, run_attack
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
 from fixtures.tables import Tables

@@ -1,7 +1,7 @@
 """Whole installations take their time on a busy machine."""
 
 import pytest
-from e2e.delivery.watching import Names
+from e2e.delivery.connected_device import Names
 
 DEADLINE_S = 600.0
 

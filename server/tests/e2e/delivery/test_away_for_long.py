@@ -1,7 +1,7 @@
 """A device that was away for 31 days: longer than the pending queue keeps anything. It still gets everything."""
 
-from e2e.delivery.watching import ConnectedClient, watching
-from fixtures.city import InstallationProcesses
+from e2e.delivery.connected_device import ConnectedClient, watching
+from fixtures.installation_processes import InstallationProcesses
 
 _31_DAYS_S = str(31 * 86_400)
 

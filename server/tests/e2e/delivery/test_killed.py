@@ -2,8 +2,8 @@
 
 import asyncio
 
-from e2e.delivery.watching import ConnectedClient, watching
-from fixtures.city import Balancer, InstallationProcesses
+from e2e.delivery.connected_device import ConnectedClient, watching
+from fixtures.installation_processes import Balancer, InstallationProcesses
 
 MESSAGES = 30
 

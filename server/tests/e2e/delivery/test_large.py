@@ -2,8 +2,8 @@
 
 import asyncio
 
-from e2e.delivery.watching import ConnectedClient, Names, watching
-from fixtures.city import RunningInstallation
+from e2e.delivery.connected_device import ConnectedClient, Names, watching
+from fixtures.installation_processes import RunningInstallation
 
 
 async def test_a_chat_grows_past_100_while_people_talk(busy_city: RunningInstallation, who: Names) -> None:

@@ -1,7 +1,7 @@
 """Seed 003, "queueing for an offline recipient" and "reconnect and drain", on real processes."""
 
-from e2e.delivery.watching import ConnectedClient, Names, watching
-from fixtures.city import InstallationProcesses, RunningInstallation
+from e2e.delivery.connected_device import ConnectedClient, Names, watching
+from fixtures.installation_processes import InstallationProcesses, RunningInstallation
 from fixtures.loops import eventually
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from e2e.delivery.watching import ConnectedClient, Names, watching
-from fixtures.city import InstallationProcesses, RunningInstallation
+from e2e.delivery.connected_device import ConnectedClient, Names, watching
+from fixtures.installation_processes import InstallationProcesses, RunningInstallation
 
 
 async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from e2e.delivery.watching import ConnectedClient, Names, watching
-from fixtures.city import InstallationProcess, InstallationProcesses, RunningInstallation
+from e2e.delivery.connected_device import ConnectedClient, Names, watching
+from fixtures.installation_processes import InstallationProcess, InstallationProcesses, RunningInstallation
 
 WORKER = (
     "worker.gap_filled",

@@ -1,13 +1,13 @@
 """Receipts, typing and presence on real processes: two gateways, a worker, the API, and engines that may be emptied."""
 
-from e2e.delivery.looking import LONG_S, looking, rest
-from fixtures.city import InstallationProcess, InstallationProcesses
+from e2e.delivery.chat_list_reader import LONG_S, looking, rest
+from fixtures.installation_processes import InstallationProcess, InstallationProcesses
 from fixtures.loops import until
 
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.authentic import AuthenticatedRows
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 QUICK = {
     "GATEWAY_ACK_WITHIN_S": "0.05",

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from e2e.delivery.watching import ConnectedClient, watching
-from fixtures.city import InstallationProcesses
+from e2e.delivery.connected_device import ConnectedClient, watching
+from fixtures.installation_processes import InstallationProcesses
 
 MESSAGES = 30
 

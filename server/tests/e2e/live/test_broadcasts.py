@@ -6,12 +6,12 @@ from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
-from fixtures.city import InstallationProcesses
+from fixtures.installation_processes import InstallationProcesses
 from fixtures.loops import until
-from fixtures.phones import LONG_S, Phone, server_of
+from fixtures.phone_login import LONG_S, Phone, server_of
 
-from tidings.broadcasts.model import PARTS, rollout_bucket
 from tidings.engines.model import Engine
+from tidings.inboxes.broadcasts.model import PARTS, rollout_bucket
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import stable_hash
 from tidings_sdk import State

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from fixtures.city import Balancer, InstallationProcesses
+from fixtures.installation_processes import Balancer, InstallationProcesses
 from fixtures.loops import until
-from fixtures.phones import LONG_S, Phone, server_of
+from fixtures.phone_login import LONG_S, Phone, server_of
 
 from tidings_sdk import RequestRefused, State
 

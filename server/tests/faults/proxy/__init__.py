@@ -11,9 +11,9 @@ from faults.proxy.connection_faults import (
     SlowBytes,
     Spoilt,
 )
-from faults.proxy.dose import Always, Between, Chance, Every, Times
 from faults.proxy.dynamo_proxy import DynamoProxy
-from faults.proxy.holding import HeldRequest
+from faults.proxy.frequency import Always, Between, Chance, Every, Times
+from faults.proxy.held_requests import HeldRequest
 from faults.proxy.installed import InstalledFault
 from faults.proxy.matching import Match
 from faults.proxy.service_faults import Conflict, InProgress, InternalError, Throttle, Throttled

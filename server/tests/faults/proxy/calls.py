@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from faults.proxy.board import ProxyEventLog
     from faults.proxy.dynamo_request import Request
+    from faults.proxy.event_log import ProxyEventLog
     from faults.proxy.fault import Fault
 
 

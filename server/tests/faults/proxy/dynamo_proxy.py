@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Self, final
 
 from faults.proxy.aws_answers import refusal
-from faults.proxy.board import ProxyEventLog
 from faults.proxy.calls import Call, CallLog
-from faults.proxy.dose import ALWAYS, Frequency
+from faults.proxy.event_log import ProxyEventLog
 from faults.proxy.fault import Fault
-from faults.proxy.holding import HeldRequests
+from faults.proxy.frequency import ALWAYS, Frequency
+from faults.proxy.held_requests import HeldRequests
 from faults.proxy.http_message import MAX_HEAD_BYTES, ProtocolError, read_request
 from faults.proxy.installed import InstalledFault
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.matching import EVERYTHING, Match
+from faults.proxy.pipeline import RequestPipeline
 from faults.proxy.reply import close, send
 from faults.proxy.upstream import Upstream
-from faults.proxy.way import RequestPipeline
 
 
 @dataclass(slots=True, eq=False)

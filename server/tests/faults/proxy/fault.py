@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from faults.proxy.calls import Call
     from faults.proxy.dynamo_request import Request
-    from faults.proxy.holding import HeldRequest
+    from faults.proxy.held_requests import HeldRequest
     from faults.proxy.installed import InstalledFault
+    from faults.proxy.pipeline import RequestPipeline
     from faults.proxy.reply import Reply
-    from faults.proxy.way import RequestPipeline
 
 
 class Fault(ABC):

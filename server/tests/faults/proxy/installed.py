@@ -3,13 +3,13 @@
 import asyncio
 from typing import TYPE_CHECKING, Self, final
 
-from faults.proxy.holding import HeldRequest, HeldRequests
+from faults.proxy.held_requests import HeldRequest, HeldRequests
 
 if TYPE_CHECKING:
-    from faults.proxy.board import ProxyEventLog
-    from faults.proxy.dose import Frequency
     from faults.proxy.dynamo_request import Request
+    from faults.proxy.event_log import ProxyEventLog
     from faults.proxy.fault import Fault
+    from faults.proxy.frequency import Frequency
     from faults.proxy.matching import Match
 
 

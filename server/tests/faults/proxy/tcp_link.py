@@ -7,7 +7,7 @@ from faults.proxy.reply import close
 from faults.proxy.tcp_faults import Direction
 
 if TYPE_CHECKING:
-    from faults.proxy.tcp_weather import TcpConditions
+    from faults.proxy.tcp_conditions import TcpConditions
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

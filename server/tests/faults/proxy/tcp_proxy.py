@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self, final
 
-from faults.proxy.board import ProxyEventLog
+from faults.proxy.event_log import ProxyEventLog
 from faults.proxy.loop_thread import LoopThread
 from faults.proxy.reply import close
+from faults.proxy.tcp_conditions import TcpConditions, TcpFlow
 from faults.proxy.tcp_faults import Blackhole, Direction, TcpFault
 from faults.proxy.tcp_link import Link, Streams
-from faults.proxy.tcp_weather import TcpConditions, TcpFlow
 
 
 @final

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import override
 
-from faults.proxy.dose import Between
 from faults.proxy.fault import Exchange, Fault
+from faults.proxy.frequency import Between
 from faults.proxy.reply import Reply
 
 type Seconds = float | Between

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from tidings.messages.log_view import LogView
 from tidings.messages.model import Entry, IdempotencyKey
 from tidings.messages.store import log
-from tidings.messages.view import LogView
 
 
 def puts_without_condition() -> None:

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fixtures.engines import Dynamo, Namespace
-from fixtures.stage import ANNA, UseCaseEnv, by
 from fixtures.tables import REGION, make_tables
+from fixtures.use_cases import ANNA, UseCaseEnv, by
 
 from faults.proxy import (
     Between,
@@ -38,13 +38,13 @@ from faults.proxy import (
 from faults.storm import checker
 from faults.storm.history import read
 from faults.storm.sender import Orders
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry
-from tidings.platform.dynamo.opening import open_client
+from tidings.platform.dynamo.open_client import open_client
 
 BYTES_A_LINE = 23
 WRITES = Match(operations={"PutItem", "TransactWriteItems"})

@@ -10,17 +10,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixtures.stage import UseCaseEnv
 from fixtures.tables import REGION
+from fixtures.use_cases import UseCaseEnv
 
 from faults.storm.history import History, SendOutcome, read
 from faults.storm.mutants import MUTANTS
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.content import Content
 from tidings.messages.model import IdempotencyKey
-from tidings.platform.dynamo.channel import CallLimits
-from tidings.platform.dynamo.opening import open_client
+from tidings.messages.sender import Content
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.transport import CallLimits
 
 FOR_GOOD = {Code.NOT_A_MEMBER, Code.IDEMPOTENCY_CONFLICT, Code.POSITION_AHEAD}
 LIMITS = CallLimits(call_timeout_s=2.0, try_timeout_s=0.4)

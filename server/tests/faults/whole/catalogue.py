@@ -11,13 +11,13 @@ from faults.whole import (
     frozen_shard,
     hot_chat,
     kills,
+    network_faults,
     poison,
     removal_race,
     restore,
     rolling,
     slow_consumers,
     storm,
-    weather,
     wipes,
 )
 
@@ -27,7 +27,7 @@ FAULTS: Final = (
     frozen_shard.FAULT,
     wipes.FAULT,
     commit_then_crash.FAULT,
-    weather.FAULT,
+    network_faults.FAULT,
     clocks.FAULT,
     rolling.FAULT,
     storm.FAULT,

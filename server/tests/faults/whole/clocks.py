@@ -1,6 +1,6 @@
 """Clocks that jump: some processes are an hour ahead, others a day behind. Order is the sequence, never a clock."""
 
-from fixtures.city import ProcessKind
+from fixtures.installation_processes import ProcessKind
 
 from faults.whole.fault import Fault, FaultRun
 

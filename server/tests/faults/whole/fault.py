@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import count
 from math import inf
 
-from faults.whole.stand import FaultInstallation
+from faults.whole.installation import FaultInstallation
 from tidings_harness.checking.verdict import Verdict
-from tidings_harness.workload.load import HarnessRun
+from tidings_harness.workload.run import HarnessRun
 from tidings_harness.workload.scenario import Scenario
 
 NOTHING = Verdict(events=0, sends=0, acked=0, unsettled=0, deliveries=0, devices=0, unquiet=0, rows=0)

@@ -2,10 +2,10 @@
 
 import signal
 
-from fixtures.city import ProcessKind
+from fixtures.installation_processes import ProcessKind
 
 from faults.whole.fault import Fault, FaultRun
-from faults.whole.stand import passed
+from faults.whole.installation import passed
 
 _KINDS: tuple[ProcessKind, ...] = ("relay", "delivery", "gateway")
 _SHORT_LEASES = {"GATEWAY_LEASE_S": "4", "GATEWAY_RENEW_EVERY_S": "1.3", "RELAY_LEASE_S": "4"}

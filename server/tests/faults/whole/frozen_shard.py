@@ -10,7 +10,7 @@ from typing import Final
 from fixtures.redis_cluster import FleetServer, Server, Servers, ask, form_cluster
 
 from faults.whole.fault import Fault, FaultRun
-from faults.whole.stand import WHOLE, FaultInstallation, passed, within
+from faults.whole.installation import WHOLE, FaultInstallation, passed, within
 from tidings.platform.redis.keys import KeyBuilder, slot
 from tidings_harness.workload.scenario import Scenario
 

@@ -1,6 +1,6 @@
 """Kill -9, again and again, of every kind of process; each time another one takes its place."""
 
-from fixtures.city import ProcessKind
+from fixtures.installation_processes import ProcessKind
 
 from faults.whole.fault import Fault, FaultRun
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from fixtures.city import ProcessKind
+from fixtures.installation_processes import ProcessKind
 
 from faults.whole.fault import FaultRun
 from faults.whole.frozen_shard import freeze_briefly
+from faults.whole.installation import WHOLE, FaultInstallation
 from faults.whole.restore import restore, restore_rows_ahead
-from faults.whole.stand import WHOLE, FaultInstallation
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from faults.whole.fault import Fault, FaultRun
-from faults.whole.stand import within
+from faults.whole.installation import within
 
 _POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93" * 5_000)
 """The one before the last is an event whose tenant is no text."""

@@ -5,9 +5,9 @@ import asyncio
 import httpx
 
 from faults.whole.fault import Fault, FaultRun
-from tidings_harness.workload.deeds import Group
+from tidings_harness.workload.actions import Group
 from tidings_harness.workload.scenario import Scenario
-from tidings_harness.workload.site import RestClient
+from tidings_harness.workload.target import RestClient
 
 _SHORT, _FULL = 40, 20
 

@@ -16,15 +16,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from fixtures.city import InstallationProcesses
+from fixtures.installation_processes import InstallationProcesses
 
 from faults.whole.fault import Fault, FaultRun
-from faults.whole.stand import WHOLE, FaultInstallation
+from faults.whole.installation import WHOLE, FaultInstallation
 from tidings.engines.model import Engine
-from tidings.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
+from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
 from tidings_harness.workload.scenario import Scenario
 
-_COMMAND: Final = [sys.executable, "-c", "from tidings.run.cli import main; main()", "restored"]
+_COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restored"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
 """Every process was waited for until it was gone, so there is nobody who could still write."""

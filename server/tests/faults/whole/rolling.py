@@ -2,7 +2,7 @@
 
 import signal
 
-from fixtures.city import ProcessKind
+from fixtures.installation_processes import ProcessKind
 
 from faults.whole.fault import Fault, FaultRun
 

@@ -20,16 +20,16 @@ from math import inf
 from pathlib import Path
 
 import uvloop
-from fixtures.city import SHORT_SESSION, InstallationProcesses, installation_on
+from fixtures.installation_processes import SHORT_SESSION, InstallationProcesses, installation_on
 
 from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Fault, FaultRun, Outcome
+from faults.whole.installation import FaultInstallation, installation_under_fault
 from faults.whole.mutants import BREAKING, Caught, catch
 from faults.whole.report import Run, write
-from faults.whole.stand import FaultInstallation, installation_under_fault
 from tidings.engines import dynoxide
-from tidings.engines.cache import default_cache
-from tidings.engines.fleet import LocalCluster
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 
 FULL_DELIVERIES = 5_200_000

@@ -4,8 +4,8 @@ import asyncio
 from itertools import islice
 
 from faults.whole.fault import Fault, FaultRun
-from faults.whole.stand import within
-from tidings_harness.workload.light import LightDevice
+from faults.whole.installation import within
+from tidings_harness.workload.light_device import LightDevice
 from tidings_harness.workload.scenario import Scenario
 
 _EVERY = 4

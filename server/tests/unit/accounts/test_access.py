@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from fixtures.memory_keys import AdjustableClock, MemoryKeyStore, MemoryKms
-from fixtures.stage import code_of
+from fixtures.use_cases import code_of
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 from msgspec.structs import replace
 
-from tidings.accounts.access import MAX_ACCESS_TOKEN_CHARS, AccessTokenService
 from tidings.accounts.model import Principal, SessionId
+from tidings.accounts.session_tokens import MAX_ACCESS_TOKEN_CHARS, AccessTokenService
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.tenants.keys import KeyPolicy, KeyRing
+from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.model import KeyKind, KeyName
-from tidings.tenants.signing import SigningKeyRing, SigningPolicy
+from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 
 ACME, BETA = TenantId("acme"), TenantId("beta")
 LIFE_S, REFRESH_S, ROTATE_S = 600, 300, 90 * 86_400

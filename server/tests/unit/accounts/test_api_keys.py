@@ -7,7 +7,7 @@ from fixtures.memory_keys import AdjustableClock
 
 from tidings.accounts.api_keys import CACHE_POLICY, USE_S, ApiKeyName, ApiKeyService, IssuedApiKey
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import CredentialRejectedError
+from tidings.accounts.rules import CredentialRejectedError
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 

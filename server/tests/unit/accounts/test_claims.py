@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fixtures.memory_accounts import claims_of, mint, pair
-from unit.accounts.world import AccountsUnitEnv
+from unit.accounts.accounts_env import AccountsUnitEnv
 
 from tidings.kernel.errors import Code
 from tidings.tenants.model import TokenSettings

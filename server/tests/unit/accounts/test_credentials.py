@@ -7,13 +7,13 @@ import pytest
 from fixtures.memory_accounts import MemoryApiKeyStore, claims_of, mint, pair
 from joserfc import jwt
 from joserfc.jwk import OctKey
-from unit.accounts.world import AccountsUnitEnv
+from unit.accounts.accounts_env import AccountsUnitEnv
 
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import ACCESS_TYP, ISSUER, CredentialVerifierChain
 from tidings.accounts.model import Principal, Scope
-from tidings.accounts.refusals import CredentialRejectedError, to_public_error
-from tidings.accounts.revocations import Revocation
+from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.accounts.session_cache import Revocation
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 

@@ -10,11 +10,10 @@ import pytest
 from fixtures.loops import until
 from fixtures.memory_accounts import pair
 from fixtures.memory_keys import AdjustableClock
-from unit.accounts.world import URL, AccountsUnitEnv
+from unit.accounts.accounts_env import URL, AccountsUnitEnv
 
-from tidings.accounts.jwks import PUBLISHED, REGISTERED
-from tidings.accounts.key_sets import KeySetCache
-from tidings.accounts.public_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
+from tidings.accounts.signing_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
+from tidings.accounts.verification_keys import PUBLISHED, REGISTERED, KeySetCache
 from tidings.kernel.errors import Code
 from tidings.tenants.model import TokenSettings
 

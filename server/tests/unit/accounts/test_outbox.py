@@ -7,12 +7,12 @@ import logging
 import pytest
 from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.outbox import SmsQueue, SmsTask
-from tidings.accounts.records import Phone
-from tidings.accounts.sms_console import ConsoleSms
+from tidings.accounts.model import Phone
+from tidings.accounts.phone_login import SmsQueue, SmsTask
+from tidings.accounts.sms import ConsoleSms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 
 CLOCK = AdjustableClock()
 

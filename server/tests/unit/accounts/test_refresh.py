@@ -7,9 +7,8 @@ import os
 import pytest
 from msgspec.structs import replace
 
-from tidings.accounts.model import SessionId
-from tidings.accounts.records import Device, Session
-from tidings.accounts.refresh import (
+from tidings.accounts.model import Device, Session, SessionId
+from tidings.accounts.session_tokens import (
     MAX_REFRESH_TOKEN_CHARS,
     Mac,
     PresentedToken,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.revocations import POLL_S, REPEAT_AFTER_MS, WINDOW_MS, Revocation, RevocationWatch
+from tidings.accounts.session_cache import POLL_S, REPEAT_AFTER_MS, WINDOW_MS, Revocation, RevocationWatch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 

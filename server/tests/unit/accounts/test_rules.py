@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.accounts import rules
-from tidings.accounts.records import ChallengeId, Phone
+from tidings.accounts.model import ChallengeId, Phone
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 

@@ -5,9 +5,9 @@ from base64 import urlsafe_b64encode
 
 import pytest
 
-from tidings.accounts import token_form
-from tidings.accounts.refusals import CredentialRejectedError
-from tidings.accounts.token_form import read_jwt_header
+from tidings.accounts import jwt
+from tidings.accounts.jwt import read_jwt_header
+from tidings.accounts.rules import CredentialRejectedError
 
 
 def segment(**header: object) -> str:
@@ -22,9 +22,9 @@ def test_tokens_of_one_key_have_their_header_read_once() -> None:
 
 
 def test_a_long_header_is_read_and_not_kept() -> None:
-    kept = token_form._kept_header.cache_info().currsize
+    kept = jwt._kept_header.cache_info().currsize
     assert read_jwt_header(segment(kid="x" * 4_000))["kid"] == "x" * 4_000
-    assert token_form._kept_header.cache_info().currsize == kept
+    assert jwt._kept_header.cache_info().currsize == kept
 
 
 def test_a_header_that_was_refused_is_refused_again() -> None:

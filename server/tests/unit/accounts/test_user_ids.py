@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 from msgspec import Meta
 from pydantic import TypeAdapter, ValidationError
 
-from tidings.accounts.claims import read_claims
-from tidings.accounts.refusals import CredentialRejectedError
-from tidings.accounts.rules import check_device_id, check_user_id
+from tidings.accounts.jwt import read_claims
+from tidings.accounts.rules import CredentialRejectedError, check_device_id, check_user_id
 from tidings.api.app import app_for_schema
-from tidings.api.schemas.ids import USER_ID, UserInPath
+from tidings.api.schemas.api_model import USER_ID, UserInPath
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import USER_ID as PATTERN
 from tidings.kernel.ids import TenantId
-from tidings.tables.items.chat import user_key
+from tidings.schema.tables.items.chats import user_key
 from tidings.wire import fields
 
 _IN_PATH: TypeAdapter[str] = TypeAdapter(UserInPath)

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from fixtures.memory_accounts import claims_of, mint, pair
-from unit.accounts.world import URL, AccountsUnitEnv
+from unit.accounts.accounts_env import URL, AccountsUnitEnv
 
-from tidings.accounts.public_keys import PublicKey
-from tidings.accounts.signatures import check_signature
-from tidings.accounts.token_form import MAX_TOKEN_BYTES
-from tidings.accounts.user_tokens import TokenPolicy
+from tidings.accounts.credentials import TokenPolicy
+from tidings.accounts.jwt import MAX_TOKEN_BYTES, check_signature
+from tidings.accounts.signing_keys import PublicKey
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.tenants.model import TokenSettings
@@ -272,7 +271,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(token)
         check_signature(token, key)
 
-    monkeypatch.setattr("tidings.accounts.signatures.check_signature", note)
+    monkeypatch.setattr("tidings.accounts.jwt.check_signature", note)
     return seen
 
 

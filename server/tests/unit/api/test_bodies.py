@@ -7,10 +7,10 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from tidings.api import bodies
-from tidings.api.options import ApiOptions
+from tidings.api import request_parsing
+from tidings.api.services import ApiOptions
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 
 OPTIONS = ApiOptions(
     cursor_secrets=(Secret("a secret of the tests"),),
@@ -22,7 +22,7 @@ OPTIONS = ApiOptions(
 
 def refused(body: bytes) -> Code:
     with pytest.raises(TidingsError) as caught:
-        bodies.parse_json(body, OPTIONS)
+        request_parsing.parse_json(body, OPTIONS)
     return caught.value.code
 
 
@@ -58,7 +58,7 @@ def test_what_is_too_deep_or_too_much_is_refused(body: bytes) -> None:
 
 def test_what_is_within_the_bounds_comes_out_as_it_is() -> None:
     value = {"a": [1, 2.5, None, True, "ü👍"], "b": {"c": {"d": -1}}, "e": [18446744073709551615]}
-    assert bodies.parse_json(json.dumps(value).encode(), OPTIONS) == value
+    assert request_parsing.parse_json(json.dumps(value).encode(), OPTIONS) == value
 
 
 def request(chunks: list[bytes], headers: list[tuple[bytes, bytes]]) -> tuple[Request, list[bytes]]:
@@ -74,7 +74,7 @@ def request(chunks: list[bytes], headers: list[tuple[bytes, bytes]]) -> tuple[Re
 async def test_an_announced_length_is_refused_before_anything_is_read() -> None:
     asked, left = request([b"x" * 101], [(b"content-length", b"101")])
     with pytest.raises(TidingsError) as caught:
-        await bodies.read_body(asked, 100)
+        await request_parsing.read_body(asked, 100)
     assert caught.value.code is Code.REQUEST_TOO_LARGE
     assert len(left) == 1
 
@@ -82,13 +82,13 @@ async def test_an_announced_length_is_refused_before_anything_is_read() -> None:
 async def test_a_body_that_was_not_announced_is_counted_while_it_comes_in() -> None:
     asked, left = request([b"x" * 60, b"x" * 60, b"never read"], [])
     with pytest.raises(TidingsError):
-        await bodies.read_body(asked, 100)
+        await request_parsing.read_body(asked, 100)
     assert left == [b"never read"]
 
 
 async def test_a_body_within_its_bound_is_read_whole() -> None:
     asked, _ = request([b"x" * 60, b"", b"y" * 40], [(b"content-length", b"100")])
-    assert await bodies.read_body(asked, 100) == b"x" * 60 + b"y" * 40
+    assert await request_parsing.read_body(asked, 100) == b"x" * 60 + b"y" * 40
 
 
 async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
@@ -101,7 +101,7 @@ async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
         return messages.pop(0)
 
     with pytest.raises(TidingsError) as caught:
-        await bodies.read_body(Request({"type": "http", "headers": []}, receive), 100)
+        await request_parsing.read_body(Request({"type": "http", "headers": []}, receive), 100)
     assert caught.value.code is Code.REQUEST_INVALID
 
 
@@ -109,13 +109,15 @@ async def test_a_large_body_is_looked_through_beside_the_loop_and_judged_alike(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     where: list[bool] = []
-    monkeypatch.setattr(bodies, "LARGE_BYTES", 10)
+    monkeypatch.setattr(request_parsing, "LARGE_BYTES", 10)
     monkeypatch.setattr(
-        bodies, "_bound", lambda *_: where.append(threading.current_thread() is threading.main_thread())
+        request_parsing,
+        "_bound",
+        lambda *_: where.append(threading.current_thread() is threading.main_thread()),
     )
-    assert await bodies.parse_async(b'["small"]', OPTIONS) == ["small"]
-    assert await bodies.parse_async(b'["larger than ten"]', OPTIONS) == ["larger than ten"]
+    assert await request_parsing.parse_async(b'["small"]', OPTIONS) == ["small"]
+    assert await request_parsing.parse_async(b'["larger than ten"]', OPTIONS) == ["larger than ten"]
     assert where == [True, False]
     with pytest.raises(TidingsError) as caught:
-        await bodies.parse_async(b'["larger than ten"', OPTIONS)
+        await request_parsing.parse_async(b'["larger than ten"', OPTIONS)
     assert caught.value.code is Code.REQUEST_INVALID

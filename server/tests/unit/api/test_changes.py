@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tidings.api.app import app_for_schema
-from tidings.api.changes import find_breaking_api_changes
+from tidings.protocol.breaking_changes_openapi import find_breaking_api_changes
 
 DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tidings.api.cursors import CursorScope, CursorSigner
+from tidings.api.request_parsing import CursorScope, CursorSigner
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 
 OLD, NEW = Secret("the secret of last year"), Secret("the secret of this year")
 ACME, OTHER, ANNA, BEN = TenantId("acme"), TenantId("other"), UserId("anna"), UserId("ben")

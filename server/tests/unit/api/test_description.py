@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from tidings.api.app import app_for_schema
-from tidings.api.changes import find_breaking_api_changes
-from tidings.api.documented import PATTERNS
-from tidings.api.openapi import error_codes
+from tidings.api.openapi import PATTERNS, error_codes
+from tidings.cli.protocol import format_json
 from tidings.kernel.errors import Code
-from tidings.run.cli.protocol import format_json
-from tidings.tables.patterns import REGISTRY
+from tidings.protocol.breaking_changes_openapi import find_breaking_api_changes
+from tidings.schema.tables.patterns import REGISTRY
 
 ROOT = Path(__file__).parents[4]
 COMMITTED = ROOT / "protocol" / "openapi.json"

@@ -7,9 +7,8 @@ import pytest
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from tidings.api import error_pages
-from tidings.api.faults import to_validation_error
-from tidings.api.problems import STATUS, from_http_exception, problem_response
+from tidings.api import openapi
+from tidings.api.problems import STATUS, from_http_exception, problem_response, to_validation_error
 from tidings.api.schemas.accounts import RequestCodeBody
 from tidings.api.schemas.chats import CreateDirectBody
 from tidings.kernel.errors import Code, TidingsError
@@ -92,9 +91,9 @@ def test_who_asks_at_a_wrong_address_is_told_where_the_right_ones_are() -> None:
 
 
 def test_the_package_carries_the_page_of_error_codes() -> None:
-    copy, source = ROOT / error_pages.COPY, ROOT / error_pages.SOURCE
-    assert copy.read_text() == source.read_text(), f"run: cp {error_pages.SOURCE} {error_pages.COPY}"
+    copy, source = ROOT / openapi.COPY, ROOT / openapi.SOURCE
+    assert copy.read_text() == source.read_text(), f"run: cp {openapi.SOURCE} {openapi.COPY}"
 
 
 def test_every_code_is_explained() -> None:
-    assert all(error_pages.explain_error_code(code) for code in Code)
+    assert all(openapi.explain_error_code(code) for code in Code)

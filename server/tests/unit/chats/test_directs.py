@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tidings.chats.directs import DirectChatCache
-from tidings.chats.model import Chat, ChatType, Interval, Membership, Role, direct_chat_key, group_chat_key
+from tidings.chats.model import Chat, ChatType, Membership, Role, direct_chat_key, group_chat_key
+from tidings.chats.queries import DirectChatCache
 from tidings.chats.rules import PERMISSIONS, ChatAction
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.model import Interval
 
 ACME = TenantId("acme")
 ANNA, BEN, CLEO = map(UserId, ("anna", "ben", "cleo"))

@@ -9,16 +9,13 @@ from msgspec.structs import replace
 
 from tidings.chats.model import (
     ChatType,
-    Interval,
     Membership,
     MemberStatus,
     Role,
     chat_type,
     direct_chat_key,
     group_chat_key,
-    may_see,
     member_status_of,
-    visible_ranges,
 )
 from tidings.chats.rules import (
     MAX_INTERVALS,
@@ -32,7 +29,8 @@ from tidings.chats.rules import (
 )
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, ClientKey, TenantId, UserId
-from tidings.tables.limits import INTERVALS
+from tidings.messages.model import Interval, may_see, visible_ranges
+from tidings.schema.tables.limits import INTERVALS
 
 # Written out by hand, so that a change of the table is seen twice: columns are group owner, admin, member; direct.
 MATRIX = """

@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from fixtures.memory_rows import MemoryChatRowWriter, rows_of
+from fixtures.memory_chat_rows import MemoryChatRowWriter, rows_of
 from fixtures.reference_rows import expected
-from unit.delivery.stories import USERS, pushes_of
+from unit.delivery.scenarios import USERS, pushes_of
 
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, LogPosition, UnreadExplanation

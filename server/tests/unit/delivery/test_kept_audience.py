@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from tidings.chats.model import Interval, Membership, Role
+from tidings.chats.model import Membership, Role
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.ports import AudienceSnapshot
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, Interval
 
 ANNA = UserId("anna")
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.delivery.store.chat_row_reader import ROW_ITEM, RowItem, row_from_bytes
 from tidings.delivery.store.items import row_from_item
-from tidings.delivery.store.listed_rows import ROW_ITEM, RowItem, row_from_bytes
-from tidings.platform.dynamo.values import Item
+from tidings.platform.dynamo.codec import Item
 
 numbers = st.integers(0, 10**15)
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)

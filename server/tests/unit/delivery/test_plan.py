@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from tidings.chats.model import Interval, Membership, Role
-from tidings.delivery import plan
-from tidings.delivery.plan import EntrySpan
+from tidings.bus.model import DeviceTarget, PushSlice
+from tidings.chats.model import Membership, Role
+from tidings.connections.model import GatewayId, Route
+from tidings.delivery import fanout_plan
+from tidings.delivery.fanout_plan import EntrySpan
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
-from tidings.messages.model import Entry, EntryKind
-from tidings.routing.model import DeviceTarget, GatewayId, PushSlice, Route
+from tidings.messages.model import Entry, EntryKind, Interval
 
 ACME = TenantId("acme")
 CHAT = ChatKey(ACME, ChatId("gX"))
@@ -38,7 +39,7 @@ def test_everybody_gets_what_lies_in_his_intervals_and_nothing_else() -> None:
         member(CLEO, (0, 4)),
         member(UserId("dora"), (10, None)),
     ]
-    assert list(plan.split_spans(members, RUN)) == [
+    assert list(fanout_plan.split_spans(members, RUN)) == [
         EntrySpan(ANNA, 5, 10),
         EntrySpan(BEN, 5, 6),
         EntrySpan(BEN, 9, 10),
@@ -53,7 +54,7 @@ def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebo
         (ACME, CLEO): [at(TWO, "c1", 6)],
         (TenantId("other"), ANNA): [at(TWO, "not of this tenant")],
     }
-    going = plan.build_pushes([plan.plan_small(CHAT, RUN, members)], found)
+    going = fanout_plan.build_pushes([fanout_plan.plan_small(CHAT, RUN, members)], found)
     (push,) = going[ONE]
     devices = (DeviceTarget(ANNA, DeviceId("a1"), 3), DeviceTarget(ANNA, DeviceId("a2"), 4))
     assert push.parts == (PushSlice(5, 10, (*devices, DeviceTarget(BEN, DeviceId("b1"), 5))),)
@@ -75,7 +76,7 @@ def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message(
         entry(8),
     ]
     members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (0, 7))]
-    keeps = plan.plan_small(CHAT, run, members).keeps
+    keeps = fanout_plan.plan_small(CHAT, run, members).keeps
     assert {user: [each.sequence for each in kept] for user, kept in keeps.items()} == {
         ANNA: [3],
         BEN: [2, 8],
@@ -92,7 +93,7 @@ def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> Non
         entry(9),
         entry(10, EntryKind.LEAVE, users=(ANNA,)),
     ]
-    large = plan.plan_large(CHAT, run)
+    large = fanout_plan.plan_large(CHAT, run)
     (leg,) = large.legs
     assert leg.spans == (
         EntrySpan(BEN, 6, 10),
@@ -103,4 +104,4 @@ def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> Non
     assert leg.is_large
     assert large.on_channel == run
     assert large.keeps == {}
-    assert plan.plan_large(CHAT, RUN).legs == ()
+    assert fanout_plan.plan_large(CHAT, RUN).legs == ()

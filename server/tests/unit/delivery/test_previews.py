@@ -2,12 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
-from unit.delivery.stories import USERS, EntryScenario
+from unit.delivery.scenarios import USERS, EntryScenario
 
-from tidings.delivery.previews import truncate, with_preview
+from tidings.delivery.chat_rows import truncate, with_preview
 from tidings.delivery.rules import PreviewCandidate
 from tidings.messages.model import Entry
-from tidings.tables.limits import PREVIEW_BYTES
+from tidings.schema.tables.limits import PREVIEW_BYTES
 
 
 def a_message() -> Entry:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from fixtures.memory_rows import MemoryChat
+from fixtures.memory_chat_rows import MemoryChat
 
 from tidings.delivery.model import (
     ChatRow,
@@ -13,7 +13,7 @@ from tidings.delivery.model import (
     RowUpdate,
     WatermarkUpdate,
 )
-from tidings.delivery.status import MessageStatusReader
+from tidings.delivery.watermarks import MessageStatusReader
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 

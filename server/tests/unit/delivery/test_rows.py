@@ -7,11 +7,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from fixtures.memory_rows import MemoryChat, MemoryChatRowWriter, rows_of
+from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, rows_of
 from fixtures.reference_rows import Expected, expected
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.delivery.stories import USERS, EntryScenario, deliveries, deliveries_by, entry_scenarios, pushes_of
+from unit.delivery.scenarios import (
+    USERS,
+    EntryScenario,
+    deliveries,
+    deliveries_by,
+    entry_scenarios,
+    pushes_of,
+)
 
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, LogPosition, RowUpdate

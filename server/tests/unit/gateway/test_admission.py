@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tidings.gateway.admission import AdmissionOptions, ConnectLimiter, make_admission, max_admission_delay_s
-from tidings.gateway.socket.ports import UpgradeRefusal, UpgradeRequest
+from tidings.gateway.transport.ports import UpgradeRefusal, UpgradeRequest
 
 OPTIONS = AdmissionOptions(connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
 

@@ -8,19 +8,24 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from unit.gateway.stages import RESUMED, WELCOME
+from unit.gateway.protocol_env import RESUMED, WELCOME
 
-from tidings.gateway.connection import ConnectionProtocol
-from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
-from tidings.gateway.limits import ConnectionLimits
-from tidings.gateway.states import ConnectionState
+from tidings.gateway.error_frames import make_error_body
+from tidings.gateway.protocol import ConnectionProtocol
+from tidings.gateway.protocol_state import (
+    CloseConnection,
+    ConnectionLimits,
+    ConnectionState,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
 from tidings.kernel.errors import Code
-from tidings.run.protocol.samples.refused import REFUSED
-from tidings.run.protocol.samples.requests import REQUESTS
+from tidings.protocol.samples.refused import REFUSED
+from tidings.protocol.samples.requests import REQUESTS
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import make_error_body
-from tidings.wire.frames.connecting import Connect, Resume
-from tidings.wire.frames.shape import Ok
+from tidings.wire.frames.session import Connect, Resume
+from tidings.wire.frames.structs import Ok
 
 LIMITS = ConnectionLimits(in_flight=4, burst=40, frames_per_s=20, typing_chats=2)
 FRAMES = [one.data for one in (*REQUESTS, *REFUSED) if len(one.data) < 1000]

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from tidings.gateway.broadcasts import crowd as crowd_of
-from tidings.gateway.broadcasts.crowd import MOMENTS, InboxWatchers, SpreadPush, spread_slot
-from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway import broadcast_announcements as crowd_of
+from tidings.gateway.broadcast_announcements import MOMENTS, InboxWatchers, SpreadPush, spread_slot
+from tidings.gateway.connected_device import ConnectedDevice
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
 ACME = TenantId("acme")
@@ -130,7 +130,7 @@ async def test_the_bound_catches_a_walk_that_tells_all_at_once(monkeypatch: pyte
 
 def test_moments_do_not_follow_the_parts_of_ramps() -> None:
     """Of the users of a tenth of the parts, every tenth of the moments has some."""
-    from tidings.broadcasts.model import PARTS, rollout_bucket  # noqa: PLC0415 - used here alone
+    from tidings.inboxes.broadcasts.model import PARTS, rollout_bucket  # noqa: PLC0415 - used here alone
     from tidings.kernel.ids import stable_hash  # noqa: PLC0415 - used here alone
 
     users = [UserId(f"user{number}") for number in range(5_000)]

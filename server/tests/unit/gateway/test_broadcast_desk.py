@@ -9,8 +9,14 @@ import msgspec
 import pytest
 from fixtures.loops import until
 
-from tidings.broadcasts import rules
-from tidings.broadcasts.model import (
+from tidings.bus.model import BroadcastLogAdvanced, encode_messages
+from tidings.bus.ports import BusHandler, Subscribed, SubscriptionLost
+from tidings.gateway import broadcast_notifier as desk_of
+from tidings.gateway.broadcast_notifier import BroadcastNotifier
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.ports import InboxUseCases
+from tidings.inboxes.broadcasts import rules
+from tidings.inboxes.broadcasts.model import (
     PARTS,
     BroadcastEntry,
     BroadcastEntryKind,
@@ -21,18 +27,12 @@ from tidings.broadcasts.model import (
     BucketRange,
     rollout_bucket,
 )
-from tidings.gateway.broadcasts import desk as desk_of
-from tidings.gateway.broadcasts.desk import BroadcastNotifier
-from tidings.gateway.ports import InboxUseCases
-from tidings.gateway.seat import ConnectedDevice
+from tidings.inboxes.config import Inbox
+from tidings.inboxes.model import InboxId, NotificationContent, NotificationId, NotificationRow
+from tidings.inboxes.queries import VisibleNotification
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId, new_ulid, stable_hash
-from tidings.notices.config import Inbox
-from tidings.notices.model import InboxId, NotificationContent, NotificationId, NotificationRow
-from tidings.notices.read import VisibleNotification
-from tidings.routing.model import BroadcastLogAdvanced, encode_messages
-from tidings.routing.ports import BusHandler, Subscribed, SubscriptionLost
 
 ACME = TenantId("acme")
 LOG = BroadcastLogId(ACME, "default")

@@ -1,8 +1,7 @@
 """Pages that a resume reads are charged to its user; a large resume is slowed down, not refused."""
 
-from tidings.gateway.resume.charges import FREE_PAGES, PageCharger
+from tidings.gateway.resume.catch_up import FREE_PAGES, PAGE, PageCharger
 from tidings.gateway.resume.plan import MissedEntries
-from tidings.gateway.resume.ranges import PAGE
 from tidings.kernel.ids import ChatId
 
 

@@ -4,18 +4,23 @@ from math import inf
 
 import msgspec
 import pytest
-from unit.gateway.stages import CONNECT, LIMITS, RESUMED, WELCOME, connection, only_call, words
+from unit.gateway.protocol_env import CONNECT, LIMITS, RESUMED, WELCOME, connection, only_call, words
 
-from tidings.gateway.connection import ConnectionProtocol
-from tidings.gateway.effects import CloseConnection, Effect, HandleRequest, WriteFrame
-from tidings.gateway.limits import ConnectionLimits
-from tidings.gateway.states import ConnectionState
-from tidings.gateway.typing_gate import TypingThrottle
+from tidings.gateway.error_frames import make_error_body
+from tidings.gateway.protocol import ConnectionProtocol
+from tidings.gateway.protocol_state import (
+    CloseConnection,
+    ConnectionLimits,
+    ConnectionState,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
+from tidings.gateway.typing_throttle import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import make_error_body
-from tidings.wire.frames.connecting import Resume, Resumed
-from tidings.wire.frames.writing import CommitResult
+from tidings.wire.frames.messages import CommitResult
+from tidings.wire.frames.session import Resume, Resumed
 
 
 def send(request_id: int) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 
 from fixtures.loops import until
 
-from tidings.gateway.crew import WorkQueue
+from tidings.kernel.concurrency import WorkQueue
 
 
 async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() -> None:

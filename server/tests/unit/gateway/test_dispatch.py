@@ -3,21 +3,21 @@
 import asyncio
 
 import pytest
-from unit.gateway.stages import LIMITS
+from unit.gateway.protocol_env import LIMITS
 
 from tidings.accounts.model import Principal
-from tidings.gateway.dispatch import HandlerDeps, RequestHandler
+from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import GatewayUseCases
-from tidings.gateway.seat import ConnectedDevice
+from tidings.gateway.request_handler import HandlerDeps, RequestHandler
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.messages.history import HistorySlice
-from tidings.wire.bounds import PROTOCOL
-from tidings.wire.errors import ErrorBody
-from tidings.wire.frames.connecting import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.reading import GetHistory
-from tidings.wire.frames.writing import Send
+from tidings.wire.fields import PROTOCOL
+from tidings.wire.frames.history import GetHistory
+from tidings.wire.frames.messages import Send
+from tidings.wire.frames.session import Connect, Resume, Resumed, Welcome
+from tidings.wire.frames.structs import ErrorBody
 
 CONNECT = Connect(credential="c", protocol=1, device="phone-1")
 PRINCIPAL = Principal(tenant=TenantId("acme"), user=UserId("anna"))

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tidings.gateway.drain import spread_delays_ms
+from tidings.gateway.server import spread_delays_ms
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 10_000])

@@ -4,17 +4,16 @@ from collections.abc import Callable
 
 import pytest
 from msgspec import Struct
-from unit.gateway.stages import LIMITS, RESUMED, WELCOME, connection, words
+from unit.gateway.protocol_env import LIMITS, RESUMED, WELCOME, connection, words
 
-from tidings.gateway.connection import ConnectionProtocol
-from tidings.gateway.effects import Effect
-from tidings.gateway.states import ConnectionState
+from tidings.gateway.error_frames import make_error_body
+from tidings.gateway.protocol import ConnectionProtocol
+from tidings.gateway.protocol_state import ConnectionState, Effect
 from tidings.kernel.errors import Code
-from tidings.run.protocol.samples.requests import REQUESTS as SAMPLES
+from tidings.protocol.samples.requests import REQUESTS as SAMPLES
 from tidings.wire.close_codes import CloseCode
-from tidings.wire.errors import make_error_body
-from tidings.wire.frames.shape import Ok
-from tidings.wire.frames.table import REQUESTS
+from tidings.wire.frames.registry import REQUESTS
+from tidings.wire.frames.structs import Ok
 
 FRAMES = {
     **{kind.name: next(one.data for one in SAMPLES if one.name == kind.name) for kind in REQUESTS},

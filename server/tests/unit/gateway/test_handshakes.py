@@ -1,6 +1,6 @@
 """Handshakes: the newest always finds room, at the cost of whoever is idle, and of the same address first."""
 
-from tidings.gateway.socket.handshakes import HandshakeTracker
+from tidings.gateway.transport.handshake import HandshakeTracker
 
 
 class Door:

@@ -9,16 +9,14 @@ import msgspec
 import pytest
 from fixtures.loops import until
 
-from tidings.gateway import notices as desk_of
-from tidings.gateway.broadcasts.desk import BroadcastNotifier
-from tidings.gateway.notices import MAX_PENDING_USERS, InboxNotifier
+from tidings.bus.model import InboxChanged
+from tidings.gateway import inbox_notifier as desk_of
+from tidings.gateway.broadcast_notifier import BroadcastNotifier
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.inbox_notifier import MAX_PENDING_USERS, InboxNotifier
 from tidings.gateway.ports import InboxUseCases
-from tidings.gateway.seat import ConnectedDevice
-from tidings.kernel.clock import SystemClock
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
-from tidings.notices.config import Inbox
-from tidings.notices.model import (
+from tidings.inboxes.config import Inbox
+from tidings.inboxes.model import (
     InboxId,
     InboxKey,
     InboxSnapshot,
@@ -27,8 +25,10 @@ from tidings.notices.model import (
     NotificationRow,
     UnreadCounts,
 )
-from tidings.notices.read import NotificationSlice, VisibleNotification
-from tidings.routing.model import InboxChanged
+from tidings.inboxes.queries import NotificationSlice, VisibleNotification
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
 ACME, ANNA = TenantId("acme"), UserId("anna")
 N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE")

@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.socket.conduct import truncate_reason
-from tidings.gateway.socket.frames import LastFrameCache, text_frame
-from tidings.gateway.socket.incoming import FragmentBuffer, ProtocolViolationError, check_utf8
+from tidings.gateway.transport.socket_mixin import (
+    FragmentBuffer,
+    LastFrameCache,
+    ProtocolViolationError,
+    check_utf8,
+    text_frame,
+    truncate_reason,
+)
 
 
 def put_together(data: bytes, cuts: list[int], max_bytes: int = 10_000) -> bytes | None:

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from tidings.gateway.acks import OrdinalCache
+from tidings.gateway.ack_buffer import OrdinalCache
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 
 

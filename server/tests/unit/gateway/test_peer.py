@@ -8,23 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 from fixtures.loops import until
-from unit.gateway.stages import CONNECT
+from unit.gateway.protocol_env import CONNECT
 
 from tidings.accounts.model import Principal
-from tidings.gateway.calls import RequestTasks
-from tidings.gateway.dispatch import HandlerDeps
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
 from tidings.gateway.hub import Hub, HubOptions
-from tidings.gateway.limits import ConnectionLimits
-from tidings.gateway.peer import Connection, ConnectionDeps
 from tidings.gateway.ports import GatewayUseCases
-from tidings.gateway.seat import ConnectedDevice
-from tidings.gateway.socket.ports import Socket, UpgradeRequest
-from tidings.gateway.timers import TimerWheel
-from tidings.gateway.traffic import NoRequestMetrics, TrafficStats
+from tidings.gateway.protocol_state import ConnectionLimits
+from tidings.gateway.request_handler import HandlerDeps
+from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.timer_wheel import TimerWheel
+from tidings.gateway.transport.ports import Socket, UpgradeRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, DeviceKey, MessageId, TenantId, UserId
-from tidings.messages.send import SendResult
+from tidings.messages.sender import SendResult
 from tidings.wire.close_codes import CloseCode
 
 UPGRADE = UpgradeRequest("/v1/socket", "192.0.2.1", None, None, "", None, None)

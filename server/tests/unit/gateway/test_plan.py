@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tidings.chats.model import Interval, may_see, visible_ranges
 from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
 from tidings.gateway.resume.plan import MissedEntries, TailLimits, has_missed_entries, make_plan
 from tidings.kernel.ids import ChatId, ClientKey, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, Interval, may_see, visible_ranges
 
 CHAT = ChatId("g1")
 TAILS = TailLimits(chats=2, entries=5)

@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 from typing import Any
 
-from tidings.gateway.resume.run import ResumeService
-from tidings.gateway.seat import ChatPosition, ConnectedDevice
+from tidings.gateway.connected_device import ChatPosition, ConnectedDevice
+from tidings.gateway.resume.resume import ResumeService
+from tidings.kernel.failpoints import NO_PAUSES
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, TenantId, UserId
-from tidings.kernel.pauses import NO_PAUSES
 
 CHAT = ChatId("g")
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.seat import NEVER_JOINED, UNKNOWN, ChatPosition, ConnectedDevice, PushAction
+from tidings.gateway.connected_device import NEVER_JOINED, UNKNOWN, ChatPosition, ConnectedDevice, PushAction
 from tidings.kernel.ids import ChatId, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from fixtures.loops import until
 
-from tidings.gateway.crew import WorkQueue
-from tidings.gateway.shares import FairShares, FairSlots, release_slot
+from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.fair_shares import FairShares, FairSlots, release_slot
 
 
 def test_a_holder_has_its_share_and_others_have_theirs() -> None:

@@ -6,7 +6,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.timers import TimerWheel
+from tidings.gateway.timer_wheel import TimerWheel
 
 TURN_S = 0.25
 

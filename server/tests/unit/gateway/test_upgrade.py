@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.socket.answer import render_refusal
-from tidings.gateway.socket.forwarded import client_address
-from tidings.gateway.socket.head import BadRequestHeadError, RequestHead, RequestHeadParser
-from tidings.gateway.socket.options import ForwardedBy, UpgradeRules
-from tidings.gateway.socket.ports import UpgradeRefusal, UpgradeRequest
-from tidings.gateway.socket.upgrade import check_upgrade, rebuild_request
+from tidings.gateway.transport.ports import ForwardedBy, UpgradeRefusal, UpgradeRequest, UpgradeRules
+from tidings.gateway.transport.upgrade import (
+    BadRequestHeadError,
+    RequestHead,
+    RequestHeadParser,
+    check_upgrade,
+    client_address,
+    rebuild_request,
+    render_refusal,
+)
 from tidings.kernel.errors import Code
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="

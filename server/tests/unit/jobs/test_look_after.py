@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 import pytest
-from fixtures.job_scene import JobScene
+from fixtures.job_env import JobScene
 
 from tidings.jobs import rules
-from tidings.jobs.look_after import JobSweeper
 from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job
+from tidings.jobs.service import JobSweeper
 from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at
 
 ALL = [0, 1, 2, 3]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tidings.jobs.chunk_topic import decode_chunk
 from tidings.jobs.model import ChunkRef, JobId
-from tidings.jobs.store.topic import decode_chunk
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.records import Record

@@ -5,7 +5,7 @@ import pytest
 from fixtures.loops import until
 from fixtures.memory_keys import AdjustableClock
 
-from tidings.kernel.caching import Cache, CachePolicy
+from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.errors import Code, TidingsError
 
 KEEP = CachePolicy(fresh_s=30, outage_s=300, retry_s=5, count=3, absent_count=2)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from tidings.kernel.decoding import wrap_decoder
-from tidings.routing import model as routing
-from tidings.signs import model as signs
+from tidings.bus import model
+from tidings.ephemeral import model as signs
+from tidings.kernel.errors import wrap_decoder
 
 NO_TEXT = msgspec.msgpack.encode(["typing", "typing"]).replace(b"typing", b"\xff" * 6)
 texts = wrap_decoder(msgspec.msgpack.Decoder(list[str]).decode, msgspec.DecodeError)
@@ -18,7 +18,7 @@ def test_what_can_be_read_is_given() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xc1", NO_TEXT])
-@pytest.mark.parametrize("decode", [texts, routing.decode_messages, signs.decode_event])
+@pytest.mark.parametrize("decode", [texts, model.decode_messages, signs.decode_event])
 def test_what_can_not_is_told_by_one_error(decode: Callable[[bytes], object], payload: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode(payload)

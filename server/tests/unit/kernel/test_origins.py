@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidings.kernel.origins import LOCAL, AllowedOrigins
+from tidings.kernel.security import LOCAL, AllowedOrigins
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidings.kernel.proxies import UntrustedProxyDetector
+from tidings.kernel.security import UntrustedProxyDetector
 
 
 @pytest.mark.parametrize("peer", ["10.1.2.3", "127.0.0.1", "100.64.0.7", "fd00::1", "::ffff:192.168.0.9"])

@@ -7,11 +7,8 @@ import pytest
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
-from tidings.limits.limit import RateLimiter
-from tidings.limits.local import LocalBuckets
-from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
-from tidings.limits.ports import LimiterUnavailableError
-from tidings.limits.rules import TakeResult
+from tidings.limits.limiter import LocalBuckets, RateLimiter
+from tidings.limits.model import LimiterUnavailableError, LimitKind, LimitPolicy, TakeResult, TokenRequest
 
 ACME = TenantId("acme")
 POLICIES = {kind: LimitPolicy(count=1, period_s=60, burst=3) for kind in LimitKind}
@@ -138,7 +135,7 @@ async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() 
 
 
 async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidings.limits.limit.MAX_NOTED", 2)
+    monkeypatch.setattr("tidings.limits.limiter.MAX_NOTED", 2)
     scene = Scene()
     scene.shared.left = 0
     asks = [TokenRequest(LimitKind.USER, ACME, f"user{n}") for n in range(5)]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tidings.kernel.ids import TenantId
 from tidings.limits import rules
-from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
-from tidings.limits.rules import BucketState, TakeResult
+from tidings.limits.model import LimitKind, LimitPolicy, TakeResult, TokenRequest
+from tidings.limits.rules import BucketState
 
 ACME = TenantId("acme")
 USER = TokenRequest(LimitKind.USER, ACME, "anna")

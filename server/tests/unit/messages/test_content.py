@@ -19,7 +19,8 @@ from tidings.kernel.ids import (
     new_ulid,
     split_message_id,
 )
-from tidings.messages.content import (
+from tidings.messages.model import EntryKind, IdempotencyKey
+from tidings.messages.sender import (
     MAX_CONTENT_BYTES,
     MAX_DATA_DEPTH,
     Content,
@@ -27,7 +28,6 @@ from tidings.messages.content import (
     encode_content,
     fingerprint_input,
 )
-from tidings.messages.model import EntryKind, IdempotencyKey
 
 CHAT = ChatKey(TenantId("acme"), ChatId("c"))
 KEY = IdempotencyKey(UserId("anna"), ClientKey("k"))

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.events import CommittedEvent, decode_event, encode_event, partition_key
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import CommittedEvent, Entry, EntryKind, decode_event, encode_event, partition_key
 
 ENTRY = Entry(
     sequence=7,

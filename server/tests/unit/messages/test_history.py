@@ -6,10 +6,9 @@ import pytest
 from fixtures.memory_keys import AdjustableClock
 from simulation.keys import SimKeys
 
-from tidings.chats.model import Interval
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.history import History, HistorySlice
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, Interval
 
 CHAT, CLEO = ChatKey(TenantId("acme"), ChatId("g")), UserId("cleo")
 

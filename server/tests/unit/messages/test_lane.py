@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
+from fixtures.append_queue import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.lane import MAX_BATCH
+from tidings.messages.append_queue import MAX_BATCH
 from tidings.messages.model import Appended, EntryKind
 from tidings.messages.rules import MAX_KEY_LOOKBACK
 

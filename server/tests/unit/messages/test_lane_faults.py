@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
+from fixtures.append_queue import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.append import Appender
 from tidings.messages.model import Appended, Entry, EntryKind
 from tidings.messages.ports import AppendOutcome
+from tidings.messages.sender import Appender
 
 
 def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:

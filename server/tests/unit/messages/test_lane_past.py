@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from fixtures.lane import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
+from fixtures.append_queue import BEN, CHAT, AppendQueueEnv, entry, proposal, refusal, run, until
 from fixtures.memory_log import MemoryLog
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.append import Appender
 from tidings.messages.model import Appended, EntryKind, IdempotencyKey, KeyRecord
-from tidings.messages.past import PAST_KEYS_TTL_S, PastKeys
+from tidings.messages.past_keys import PAST_KEYS_TTL_S, PastKeys
 from tidings.messages.rules import MAX_KEY_LOOKBACK
+from tidings.messages.sender import Appender
 
 
 def _long(stage: AppendQueueEnv, head: int = 900) -> None:

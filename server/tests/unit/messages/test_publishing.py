@@ -3,11 +3,10 @@
 import asyncio
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.events import decode_event
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, decode_event
 from tidings.messages.store import KafkaCommitPublisher
 from tidings.platform.kafka.errors import NotAcceptedError
-from tidings.platform.kafka.pump import RecordMetadata
+from tidings.platform.kafka.producer_thread import RecordMetadata
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g1"))
 ENTRY = Entry(

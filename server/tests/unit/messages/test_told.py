@@ -3,16 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 
-from fixtures.lane import BEN, CHAT, AppendQueueEnv, refusal
+from fixtures.append_queue import BEN, CHAT, AppendQueueEnv, refusal
 from fixtures.memory_log import MemoryLog
 
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.epoch import initial_epoch
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey
-from tidings.messages.append import Appender
-from tidings.messages.lane import AppendDeps
+from tidings.kernel.ids import ChatKey, ClientKey, initial_epoch
+from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Draft, Entry, EntryKind
+from tidings.messages.sender import Appender
 
 
 class Ear:

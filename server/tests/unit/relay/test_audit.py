@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 import pytest
-from fixtures.relay_scene import PATIENCE, RelayEnv, chat_of, drain_relay
+from fixtures.relay_env import PATIENCE, RelayEnv, chat_of, drain_relay
 
 from tidings.kernel.fences import OffsetFence, PartitionProgress, is_explained_by_lag
-from tidings.platform.dynamo.records import ChangeType
-from tidings.relay.backlog import POINTS_PER_CHAT
+from tidings.platform.dynamo.streams import ChangeType
+from tidings.relay.audit import POINTS_PER_CHAT
+from tidings.relay.relay import RelayTiming
 from tidings.relay.rules import backoff_s, chunk_by_size
-from tidings.relay.serve import RelayTiming
 
 A = chat_of("a")
 

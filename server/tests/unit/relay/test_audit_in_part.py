@@ -1,6 +1,6 @@
 """The audit while some of the marks can't be read."""
 
-from fixtures.relay_scene import RelayEnv, chat_of, drain_relay
+from fixtures.relay_env import RelayEnv, chat_of, drain_relay
 from unit.relay.test_audit import A, later
 
 

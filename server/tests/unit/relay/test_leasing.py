@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 import pytest
-from fixtures.relay_scene import ManualClock, RelayEnv, drain_relay, turns
+from fixtures.relay_env import ManualClock, RelayEnv, drain_relay, turns
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,14 +2,14 @@
 
 import asyncio
 
-from fixtures.relay_scene import RelayEnv, drain_relay, turns
+from fixtures.relay_env import RelayEnv, drain_relay, turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.platform.dynamo.records import ChangeType
+from tidings.platform.dynamo.streams import ChangeType
 from tidings.relay.model import END, RecordPage, ShardId
-from tidings.relay.reading import ReadPolicy, ShardReader
-from tidings.relay.store.feed import DynamoChangeStream
+from tidings.relay.shards import ReadPolicy, ShardReader
+from tidings.relay.store.stream import DynamoChangeStream
 
 
 async def test_all_pages_of_shards_are_found_and_read() -> None:

@@ -2,7 +2,7 @@
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.relay.model import ContentExpired, EntryCommitted, ShardRecord
-from tidings.relay.sizes import LogSizeEstimator
+from tidings.relay.rules import LogSizeEstimator
 
 ONE, OTHER = (ChatKey(TenantId("acme"), ChatId(name)) for name in ("one", "other"))
 

@@ -6,7 +6,17 @@ import gc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.tenants.world import ACME, CHAT, REFRESH_S, TenantsEnv, content_key, opened, refusal, run, sealed
+from unit.tenants.tenants_env import (
+    ACME,
+    CHAT,
+    REFRESH_S,
+    TenantsEnv,
+    content_key,
+    opened,
+    refusal,
+    run,
+    sealed,
+)
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId

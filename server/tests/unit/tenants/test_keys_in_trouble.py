@@ -1,11 +1,21 @@
 """The ring of keys when something is away, gone or altered."""
 
 from fixtures.memory_keys import MemoryKms
-from unit.tenants.world import ACME, CHAT, REFRESH_S, TenantsEnv, content_key, opened, refusal, run, sealed
+from unit.tenants.tenants_env import (
+    ACME,
+    CHAT,
+    REFRESH_S,
+    TenantsEnv,
+    content_key,
+    opened,
+    refusal,
+    run,
+    sealed,
+)
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId
-from tidings.tenants.keys import RETRY_S
+from tidings.tenants.key_ring import RETRY_S
 from tidings.tenants.model import FINGERPRINT
 
 OTHER = TenantId("other")

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.tenants.kms_file import FileKms
-from tidings.tenants.model import GeneratedKey
-from tidings.tenants.ports import UnwrapError
+from tidings.tenants.kms import FileKms
+from tidings.tenants.model import GeneratedKey, UnwrapError
 
 FOR = {"tenant": "acme", "key": "content-0000000001"}
 

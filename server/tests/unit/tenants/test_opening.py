@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tidings.app.settings import Settings, load
+from tidings.app.wiring.engine_clients import key_policy, make_kms
 from tidings.kernel.errors import Code, TidingsError
-from tidings.run.keys import key_policy, make_kms
-from tidings.run.settings import Settings, load
-from tidings.tenants.kms_aws import AwsKms
-from tidings.tenants.kms_file import FileKms
-from tidings.tenants.ports import Kms
+from tidings.tenants.kms import AwsKms, FileKms
+from tidings.tenants.model import Kms
 
 FOR = {"tenant": "acme"}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from unit.tenants.world import ACME, TenantsEnv, content_key, opened, refusal, sealed
+from unit.tenants.tenants_env import ACME, TenantsEnv, content_key, opened, refusal, sealed
 
 from tidings.kernel.errors import Code
 from tidings.tenants.model import FINGERPRINT, GeneratedKey

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.kernel.ids import TenantId
-from tidings.tables.items.accounts import DATA_KEY
+from tidings.schema.tables.items.accounts import DATA_KEY
 from tidings.tenants.model import MAX_VERSION, KeyKind, KeyName, WrappedKey
 from tidings.tenants.rules import is_due, wrap_context
 

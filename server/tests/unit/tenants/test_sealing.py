@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.tables.limits import SEAL_BYTES
+from tidings.schema.tables.limits import SEAL_BYTES
 from tidings.tenants.model import CONTENT, PREVIEW, Purpose
 from tidings.tenants.rules import seal_location
 from tidings.tenants.sealing import ContentKey, ContentKeys, DecryptionError

@@ -5,7 +5,7 @@ from fixtures.memory_keys import AdjustableClock
 from fixtures.memory_tenants import MemoryTenantStore
 from msgspec.structs import replace
 
-from tidings.kernel.caching import CachePolicy
+from tidings.kernel.cache import CachePolicy
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.tenants.model import SETTINGS_FORM, RateLimit, RateOverrides, TenantSettings, TokenSettings

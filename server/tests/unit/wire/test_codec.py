@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.chats.model import direct_chat_key
+from tidings.gateway.error_frames import make_error_body
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire import bounds
-from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
-from tidings.wire.depth import is_too_deep
-from tidings.wire.errors import ErrorBody, make_error_body
-from tidings.wire.frames.connecting import Connect
-from tidings.wire.frames.reading import EntryPush
-from tidings.wire.frames.table import PUSHES, REQUESTS
-from tidings.wire.frames.writing import CommitResult, Send
+from tidings.wire import fields
+from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response, is_too_deep
+from tidings.wire.frames.history import EntryPush
+from tidings.wire.frames.messages import CommitResult, Send
+from tidings.wire.frames.registry import PUSHES, REQUESTS
+from tidings.wire.frames.session import Connect
+from tidings.wire.frames.structs import ErrorBody
 
 WEBSOCKET_HEADER_BYTES = 4
 GOAL_BYTES = 213
@@ -44,8 +44,8 @@ def test_an_answer_has_the_id_of_its_request() -> None:
 
 def test_a_frame_of_the_greatest_size_is_decoded_and_one_byte_more_is_not() -> None:
     frame = b'{"id":1,"ping":{}}'
-    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES)), DecodedRequest)
-    assert isinstance(decode(frame.ljust(bounds.MAX_FRAME_BYTES + 1)), InvalidFrame)
+    assert isinstance(decode(frame.ljust(fields.MAX_FRAME_BYTES)), DecodedRequest)
+    assert isinstance(decode(frame.ljust(fields.MAX_FRAME_BYTES + 1)), InvalidFrame)
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
@@ -53,8 +53,8 @@ def test_depth_is_bounded_to_the_level(opening: bytes) -> None:
     def nested(depth: int) -> bytes:
         return opening * depth + b"1" + (b"]" if opening == b"[" else b"}") * depth
 
-    assert not is_too_deep(nested(bounds.MAX_FRAME_DEPTH))
-    assert is_too_deep(nested(bounds.MAX_FRAME_DEPTH + 1))
+    assert not is_too_deep(nested(fields.MAX_FRAME_DEPTH))
+    assert is_too_deep(nested(fields.MAX_FRAME_DEPTH + 1))
     assert is_too_deep(nested(30_000))
 
 
@@ -65,7 +65,7 @@ def test_brackets_in_a_text_are_not_nesting() -> None:
 
 
 def test_what_is_wide_is_bounded_as_what_is_deep() -> None:
-    assert is_too_deep(b"[" + b",".join([b"[]"] * bounds.MAX_FRAME_CONTAINERS) + b"]")
+    assert is_too_deep(b"[" + b",".join([b"[]"] * fields.MAX_FRAME_CONTAINERS) + b"]")
 
 
 nesting = st.recursive(
@@ -76,7 +76,7 @@ nesting = st.recursive(
 
 @given(nesting)
 def test_depth_is_what_the_decoded_value_has(value: object) -> None:
-    assert is_too_deep(msgspec.json.encode(value)) is (_depth(value) > bounds.MAX_FRAME_DEPTH)
+    assert is_too_deep(msgspec.json.encode(value)) is (_depth(value) > fields.MAX_FRAME_DEPTH)
 
 
 def _depth(value: object) -> int:

@@ -4,9 +4,9 @@ from typing import get_args
 
 from tidings.gateway.error_frames import ERROR_TEXTS, HIDDEN
 from tidings.kernel.errors import Code
-from tidings.messages import change, content, history, send
+from tidings.messages import edits, history, sender
 from tidings.messages.model import EntryKind
-from tidings.wire import bounds
+from tidings.wire import fields
 from tidings.wire.fields import EntryKindName, EntryStateName
 
 
@@ -16,12 +16,12 @@ def test_kinds_and_states_are_those_of_the_log() -> None:
 
 
 def test_bounds_are_those_of_the_use_cases() -> None:
-    assert bounds.MAX_MENTIONS == content.MAX_MENTIONS
-    assert bounds.MAX_TTL_SECONDS == send.MAX_TTL_S
-    assert bounds.MAX_PAGE == history.MAX_LIMIT
-    assert bounds.MAX_EMOJI_CHARS == change.MAX_EMOJI_BYTES
-    assert bounds.MAX_TEXT_CHARS == content.MAX_CONTENT_BYTES
-    assert bounds.MAX_FRAME_DEPTH >= 2 + content.MAX_DATA_DEPTH
+    assert fields.MAX_MENTIONS == sender.MAX_MENTIONS
+    assert fields.MAX_TTL_SECONDS == sender.MAX_TTL_S
+    assert fields.MAX_PAGE == history.MAX_LIMIT
+    assert fields.MAX_EMOJI_CHARS == edits.MAX_EMOJI_BYTES
+    assert fields.MAX_TEXT_CHARS == sender.MAX_CONTENT_BYTES
+    assert fields.MAX_FRAME_DEPTH >= 2 + sender.MAX_DATA_DEPTH
 
 
 def test_every_error_code_has_its_place_on_the_socket() -> None:

@@ -1,24 +1,142 @@
-"""Sessions in the table `sessions`."""
+"""What a failed call to the table `tenants` means to whoever asked."""
 
 from collections.abc import Sequence
 
-from tidings.accounts.model import SessionId
-from tidings.accounts.records import Device, Session
-from tidings.accounts.revocations import Revocation
-from tidings.accounts.store.revocations import revocation_put
+from tidings.accounts.model import ChallengeId, Device, Session, SessionId
+from tidings.accounts.session_cache import Revocation
 from tidings.kernel.clock import format_ms, parse_ms
-from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.authentic import MAC, AuthenticatedRows
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Delete
-from tidings.platform.dynamo.values import Item, ItemValue
-from tidings.tables.items.accounts import SESSION_KEY
-from tidings.tables.items.chat import user_key
-from tidings.tables.patterns import accounts as patterns
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows, RowKeys
+from tidings.platform.dynamo.requests import Delete, Put, Query
+from tidings.schema.tables.items.accounts import CODE_KEY, CODE_SORT, REVOCATION_KEY, REVOCATIONS, SESSION_KEY
+from tidings.schema.tables.items.chats import user_key
+from tidings.schema.tables.patterns import accounts as patterns
+
+
+def keys_read_error(error: DynamoError) -> TidingsError:
+    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table of the tenants' keys does not answer: {error}")
+
+
+def keys_write_error(error: DynamoError) -> TidingsError:
+    if error.maybe_applied:
+        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants' keys did not answer: {error}")
+    return keys_read_error(error)
+
+
+_TTL_S = 3_600
+
+
+def revocation_put(revocation: Revocation, now_ms: int) -> Put:
+    """For the transaction that ends the credential."""
+    item: dict[str, ItemValue] = {
+        "tenant": REVOCATIONS.render(),
+        "item": REVOCATION_KEY.render(at_ms=now_ms, key=new_ulid()),
+        "owner": revocation.tenant,
+        "from_ms": revocation.from_ms,
+        "ttl": now_ms // 1000 + _TTL_S,
+    }
+    optional = {"user_id": revocation.user, "session_id": revocation.session, "kid": revocation.kid}
+    item |= {name: value for name, value in optional.items() if value is not None}
+    return Put(table="tenants", item=item)
+
+
+class DynamoRevocationLog:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def since(self, at_ms: int, /) -> Sequence[tuple[str, Revocation]]:
+        query = Query(
+            condition="tenant = :t AND #i >= :at",
+            values={":t": REVOCATIONS.render(), ":at": f"{at_ms:013d}"},
+            names={"#i": "item"},
+        )
+        try:
+            pages = [page async for page in self._client.pages(patterns.READ_REVOCATIONS, query)]
+        except DynamoError as error:
+            raise keys_read_error(error) from error
+        return [(item["item"], _revocation_from_item(item)) for page in pages for item in page.items]
+
+
+def _revocation_from_item(item: Item) -> Revocation:
+    user, session = item.get("user_id"), item.get("session_id")
+    return Revocation(
+        tenant=TenantId(item["owner"]),
+        user=None if user is None else UserId(user),
+        session=None if session is None else SessionId(session),
+        kid=item.get("kid"),
+        from_ms=int(item["from_ms"]),
+    )
+
+
+class DynamoCodeStore:
+    """The number of tries is not covered by a MAC: an older row, with fewer tries, would verify all the same."""
+
+    def __init__(self, client: DynamoClient, keys: RowKeys) -> None:
+        self._client = client
+        self._rows = AuthenticatedRows(keys, beside=frozenset({"tries"}))
+
+    async def put(
+        self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
+    ) -> None:
+        item = await self._rows.sign(
+            tenant, code_key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
+        )
+        try:
+            # nobody knows the challenge yet, so a repeat takes no try back
+            await self._client.put(patterns.PUT_CODE, item, repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def count_try(
+        self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
+    ) -> bytes | None:
+        try:
+            # a repeat after a lost answer counts twice: a try less, never one more
+            written = await self._client.update(
+                patterns.TRY_CODE,
+                code_key(tenant, challenge),
+                "ADD tries :one",
+                # DynamoDB deletes what has expired up to two days late
+                condition="tries < :max AND #ttl > :now",
+                names={"#ttl": "ttl"},
+                values={":one": 1, ":max": max_tries, ":now": now_s},
+                returns="ALL_NEW",
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return None
+        except DynamoError as error:
+            raise_write_error(error)
+        item = await self._rows.verified(tenant, written.attributes)
+        return None if item is None else bytes(item["code_hash"])
+
+    async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
+        try:
+            # not repeated: who finds nothing can't tell his own delete from another's
+            await self._client.delete(
+                patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+
+def code_key(tenant: TenantId, challenge: ChallengeId) -> dict[str, ItemValue]:
+    return {"tenant": CODE_KEY.render(tenant=tenant, key=challenge), "item": CODE_SORT.render()}
+
 
 _OPTIONAL = {"previous_token_hash": "previous_hash", "rotation_key_hash": "rotation_key_hash"}
 

@@ -5,24 +5,28 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from tidings.accounts.records import Phone, ProfileChange, User
-from tidings.accounts.revocations import Revocation
-from tidings.accounts.store.revocations import revocation_put
+from tidings.accounts.model import Phone, ProfileChange, User
+from tidings.accounts.session_cache import Revocation
+from tidings.accounts.store.sessions import revocation_put
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.platform.dynamo.access import AccessPattern
-from tidings.platform.dynamo.authentic import AuthenticatedRows
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
-from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
-from tidings.platform.dynamo.queries import Query
-from tidings.platform.dynamo.transactions import Put, TransactAction, Update
-from tidings.platform.dynamo.values import Attributes, Item, ItemValue
-from tidings.tables.items.accounts import PHONE, PHONE_CLAIM
-from tidings.tables.items.chat import user_key
-from tidings.tables.items.inbox import OF_BUCKET, PROFILE_SORT, profile_key
-from tidings.tables.patterns import accounts as patterns
+from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.dynamo.requests import Put, Query, TransactAction, Update
+from tidings.schema.tables.items.accounts import PHONE, PHONE_CLAIM
+from tidings.schema.tables.items.chats import user_key
+from tidings.schema.tables.items.inboxes import OF_BUCKET, PROFILE_SORT, profile_key
+from tidings.schema.tables.patterns import accounts as patterns
 
 _USERS = "users"
 _ABSENT = "attribute_not_exists(user_id)"

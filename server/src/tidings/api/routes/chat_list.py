@@ -4,8 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.documented import OF_BODIES, route_options
-from tidings.api.door import AsUser, AuthenticatedRoute
+from tidings.api.auth import AsUser, AuthenticatedRoute
+from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.schemas.api_model import ChatInPath
 from tidings.api.schemas.chat_list import (
     ChatListParams,
     ChatListResponse,
@@ -16,7 +17,6 @@ from tidings.api.schemas.chat_list import (
     decode_position,
     encode_position,
 )
-from tidings.api.schemas.ids import ChatInPath
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.kernel.errors import Code
 

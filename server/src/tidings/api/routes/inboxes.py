@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from tidings.api.charges import charge_recipients
-from tidings.api.documented import OF_BODIES, route_options
-from tidings.api.door import AsNotificationsServer, AuthenticatedRoute, BulkRoute
-from tidings.api.keys import IdempotencyKeyHeader, optional_idempotency_key
-from tidings.api.routes.inbox import BROADCASTS
+from tidings.api.auth import AsNotificationsServer, AuthenticatedRoute, BulkRoute
+from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.rate_limits import charge_recipients
+from tidings.api.request_parsing import IdempotencyKeyHeader, optional_idempotency_key
+from tidings.api.routes.notifications import BROADCASTS
+from tidings.api.schemas.api_model import UserInPath
 from tidings.api.schemas.chats import PageParams
-from tidings.api.schemas.ids import UserInPath
 from tidings.api.schemas.inbox_defaults import InboxDefaultsBody, InboxDefaultsResponse
 from tidings.api.schemas.inboxes import (
     AmendNotificationBody,
@@ -18,6 +18,9 @@ from tidings.api.schemas.inboxes import (
     InboxBody,
     InboxesResponse,
     InboxResponse,
+    JobInPath,
+    JobResponse,
+    JobsResponse,
     NotificationAmendedResponse,
     NotificationLookupResponse,
     NotificationRecalledResponse,
@@ -26,9 +29,10 @@ from tidings.api.schemas.inboxes import (
     RecallProofsResponse,
     SendNotificationBody,
 )
-from tidings.api.schemas.notices import ExplainCountsResponse, InboxInPath, NotificationInPath
+from tidings.api.schemas.notifications import ExplainCountsResponse, InboxInPath, NotificationInPath
+from tidings.inboxes.model import InboxKey
+from tidings.jobs.model import JobId
 from tidings.kernel.errors import Code
-from tidings.notices.model import InboxKey
 
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["inboxes"])
 bulk = APIRouter(prefix="/v1", route_class=BulkRoute, tags=["inboxes"])
@@ -253,3 +257,66 @@ async def explain_counts(
         InboxKey(call.tenant, user, inbox), asked.limit, below
     )
     return ExplainCountsResponse.of(explained, known, cursors.write(explained.below))
+
+
+jobs_router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["jobs"])
+
+_READ = ("jobs.read", "jobs.read_progress")
+_OF_CHANGES = (Code.JOB_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT, Code.NO_CHANGE)
+
+
+@jobs_router.get(
+    "/jobs",
+    **route_options("list_jobs", Code.CURSOR_INVALID, touches=("jobs.list", *_READ), summary="Jobs (server)"),
+)
+async def list_jobs(call: AsNotificationsServer, asked: Annotated[PageParams, Query()]) -> JobsResponse:
+    """Newest first."""
+    cursors = call.edge.cursors.of(call.tenant, None, "jobs")
+    below = cursors.read(asked.cursor)
+    page = await call.edge.services.notifications.jobs.listed(
+        call.tenant, asked.limit, None if below is None else JobId(below)
+    )
+    return JobsResponse(jobs=[JobResponse.of(each) for each in page.jobs], cursor=cursors.write(page.below))
+
+
+@jobs_router.get(
+    "/jobs/{job}",
+    **route_options("get_job", Code.JOB_NOT_FOUND, touches=_READ, summary="How far a job is (server)"),
+)
+async def get_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    return JobResponse.of(await call.edge.services.notifications.jobs.progress(call.tenant, job))
+
+
+@jobs_router.post(
+    "/jobs/{job}/pause",
+    **route_options(
+        "pause_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Pause a job (server)"
+    ),
+)
+async def pause_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    """Chunks that are at work are finished."""
+    return JobResponse.of(await call.edge.services.notifications.jobs.pause(call.tenant, job))
+
+
+@jobs_router.post(
+    "/jobs/{job}/resume",
+    **route_options(
+        "resume_job",
+        *_OF_CHANGES,
+        touches=(*_READ, "jobs.change", "jobs.enqueue"),
+        summary="Go on with a job (server)",
+    ),
+)
+async def resume_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    return JobResponse.of(await call.edge.services.notifications.jobs.resume(call.tenant, job))
+
+
+@jobs_router.post(
+    "/jobs/{job}/cancel",
+    **route_options(
+        "cancel_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Cancel a job (server)"
+    ),
+)
+async def cancel_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    """What was done stays done."""
+    return JobResponse.of(await call.edge.services.notifications.jobs.cancel(call.tenant, job))

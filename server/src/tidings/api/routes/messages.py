@@ -5,12 +5,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tidings.api.documented import OF_BODIES, OF_CHANGES, route_options
-from tidings.api.door import AsUser, AuthenticatedRoute, UserRequest
-from tidings.api.entries import entry_response, history_response
-from tidings.api.keys import IdempotencyKeyHeader, optional_idempotency_key, required_idempotency_key
+from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
+from tidings.api.entry_json import entry_response, history_response
+from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.request_parsing import (
+    IdempotencyKeyHeader,
+    optional_idempotency_key,
+    required_idempotency_key,
+)
+from tidings.api.schemas.api_model import ChatInPath, MessageInPath
 from tidings.api.schemas.chat_list import MessageStatusResponse
-from tidings.api.schemas.ids import ChatInPath, MessageInPath
 from tidings.api.schemas.messages import (
     EditMessageBody,
     EntryResponse,
@@ -23,7 +27,7 @@ from tidings.api.schemas.messages import (
 from tidings.delivery.model import MessageStatus
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, split_message_id
-from tidings.messages.change import ChangeRequest
+from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import EntryKind
 

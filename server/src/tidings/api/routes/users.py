@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from tidings.api.charges import charge_number
-from tidings.api.documented import OF_BODIES, route_options
-from tidings.api.door import AsDirectoryReader, AsUser, AsUsersServer, AuthenticatedRoute
+from tidings.api.auth import AsDirectoryReader, AsUser, AsUsersServer, AuthenticatedRoute
+from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.rate_limits import charge_number
 from tidings.api.schemas.accounts import (
     CreateUserBody,
     DirectoryParams,
@@ -21,7 +21,7 @@ from tidings.api.schemas.accounts import (
     UsersParams,
     UsersResponse,
 )
-from tidings.api.schemas.ids import UserInPath
+from tidings.api.schemas.api_model import UserInPath
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 

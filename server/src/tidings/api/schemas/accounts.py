@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.accounts.phone import CodeAnswer
-from tidings.accounts.records import (
+from tidings.accounts.model import (
     Challenge,
     Device,
     LoginResult,
@@ -18,11 +17,11 @@ from tidings.accounts.records import (
     TokenGrant,
     User,
 )
-from tidings.api.schemas.ids import E164, SHOWN, USER_PART, UserName
-from tidings.api.schemas.shape import ApiModel, Cursor, Time
+from tidings.accounts.phone_login import CodeAnswer
+from tidings.api.schemas.api_model import E164, SHOWN, USER_PART, ApiModel, Cursor, Time, UserName
+from tidings.ephemeral.model import Presence
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import DeviceId, TenantId, UserId
-from tidings.signs.model import Presence
 
 _AT = "2026-11-15T02:11:21.957Z"
 _PHONE = "+4915123456789"

@@ -6,20 +6,23 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none
 from tidings.api.schemas.chat_list import TimeText
-from tidings.api.schemas.ids import UserName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notices import CategoryName, response_example
-from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
-from tidings.broadcasts.estimate import ReachEstimate
-from tidings.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
-from tidings.broadcasts.people import MAX_ATTRIBUTES
-from tidings.broadcasts.ports import ReaderPage
-from tidings.broadcasts.segments import MAX_LISTED
+from tidings.api.schemas.notifications import CategoryName, response_example
+from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
+from tidings.inboxes.broadcasts.ports import ReaderPage
+from tidings.inboxes.broadcasts.segments import MAX_ATTRIBUTES, MAX_LISTED
+from tidings.inboxes.broadcasts.service import (
+    MAX_STEPS,
+    WITHOUT_RAMP,
+    BroadcastRequest,
+    BroadcastResult,
+    RolloutStep,
+)
+from tidings.inboxes.broadcasts.targeting import CostEstimate, ReachEstimate
+from tidings.inboxes.model import EVERYONE, NotificationContent
 from tidings.kernel.clock import format_ms
-from tidings.notices.broadcast import MAX_STEPS, WITHOUT_RAMP, BroadcastRequest, BroadcastResult, RolloutStep
-from tidings.notices.cost import CostEstimate
-from tidings.notices.model import EVERYONE, NotificationContent
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
 _BROADCAST: JsonDict = {

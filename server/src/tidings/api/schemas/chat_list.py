@@ -6,10 +6,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none
 from tidings.api.schemas.chats import LastMessageResponse
 from tidings.api.schemas.chats import PageParams as PageAsked
-from tidings.api.schemas.ids import Sequence
-from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
 from tidings.delivery.chat_list import ChatListPage
 from tidings.delivery.model import (
     ChatFlags,

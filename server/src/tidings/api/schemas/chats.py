@@ -6,10 +6,18 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.accounts import PhoneNumber
-from tidings.api.schemas.ids import SHOWN, ClientKeyName, Position, UserName
-from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
-from tidings.chats.look import ChatView
+from tidings.api.schemas.api_model import (
+    SHOWN,
+    ApiModel,
+    ClientKeyName,
+    Cursor,
+    Position,
+    Time,
+    UserName,
+    format_ms_or_none,
+)
 from tidings.chats.model import ChatType, Membership
+from tidings.chats.queries import ChatView
 from tidings.delivery.model import ChatListItem as Line
 from tidings.delivery.model import LastMessage, MemberProgress
 from tidings.kernel.clock import format_ms

@@ -4,11 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
+from tidings.api.schemas.api_model import ApiModel, Time
 from tidings.api.schemas.inboxes import Days
-from tidings.api.schemas.notices import response_example
-from tidings.api.schemas.shape import ApiModel, Time
+from tidings.api.schemas.notifications import response_example
+from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
-from tidings.notices.config import InboxDefaults
 
 KnownUsers = Annotated[
     bool, Field(description="Users without a profile are not given the notices of a new inbox.")

@@ -6,16 +6,15 @@ from fastapi import Path
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.api_model import PART, SHOWN, ApiModel, Cursor, Time, UserName, format_ms_or_none
 from tidings.api.schemas.chat_list import TimeText
-from tidings.api.schemas.ids import PART, SHOWN, UserName
-from tidings.api.schemas.notices import ULID, CategoryName, response_example
-from tidings.api.schemas.shape import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.api.schemas.notifications import ULID, CategoryName, response_example
+from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
+from tidings.inboxes.model import NotificationContent
+from tidings.inboxes.recall import RecallProof, RecallResult
+from tidings.inboxes.sender import MAX_USERS, SendNotificationRequest, SendNotificationResult
 from tidings.jobs.model import JobId, JobProgress
 from tidings.kernel.clock import format_ms
-from tidings.notices.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
-from tidings.notices.model import NotificationContent
-from tidings.notices.recall import RecallProof, RecallResult
-from tidings.notices.send import MAX_USERS, SendNotificationRequest, SendNotificationResult
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 

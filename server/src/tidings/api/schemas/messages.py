@@ -5,12 +5,10 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
+from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import IdempotentBody
-from tidings.api.schemas.ids import Position, Sequence, UserName
-from tidings.api.schemas.shape import ApiModel, Time
-from tidings.messages.content import MAX_MENTIONS, Content
-from tidings.messages.send import MAX_TTL_S, SendResult
+from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, Content, SendResult
 
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _ID = "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7"

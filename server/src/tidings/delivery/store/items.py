@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.platform.dynamo.values import Item, ItemValue
-from tidings.tables.items.chat import chat_key, user_key
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.schema.tables.items.chats import chat_key, user_key
 
 
 def row_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:

@@ -4,19 +4,23 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tidings.delivery.model import ChatFlags, ChatRow, LogPosition, WatermarkUpdate
+from tidings.delivery.store.chat_row_writer import OF_THIS_EPOCH
+from tidings.delivery.store.epoch_reconciler import EpochReconciler
 from tidings.delivery.store.items import row_from_item, row_key
-from tidings.delivery.store.settling import EpochReconciler
-from tidings.delivery.store.writing import OF_THIS_EPOCH
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.platform.dynamo.access import AccessPattern
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.outcomes import raise_read_error, raise_write_error
-from tidings.platform.dynamo.results import WriteResult
-from tidings.platform.dynamo.values import Item, ItemValue
-from tidings.tables.patterns import delivery as patterns
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.responses import WriteResult
+from tidings.schema.tables.patterns import delivery as patterns
 
 _TRIES_TO_SETTLE: Final = 5
 

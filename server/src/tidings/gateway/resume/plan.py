@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
-from tidings.gateway.seat import UNKNOWN, ConnectedDevice
+from tidings.gateway.connected_device import UNKNOWN, ConnectedDevice
 from tidings.kernel.ids import ChatId
 from tidings.messages.model import Entry
 

@@ -1,10 +1,8 @@
 """The log in DynamoDB: written, read, changed; and Kafka told of it."""
 
-from tidings.messages.store.changes import DynamoEditWriter
-from tidings.messages.store.log import DynamoMessageLog
-from tidings.messages.store.publishing import KafkaCommitPublisher
-from tidings.messages.store.reactions import DynamoReactionWriter
-from tidings.messages.store.reads import DynamoLogReader
+from tidings.messages.store.log import DynamoEditWriter, DynamoMessageLog
+from tidings.messages.store.publisher import KafkaCommitPublisher
+from tidings.messages.store.reader import DynamoLogReader, DynamoReactionWriter
 
 __all__ = [
     "DynamoEditWriter",

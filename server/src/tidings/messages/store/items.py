@@ -11,8 +11,8 @@ from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, EntryKind, IdempotencyKey, KeyRecord, Refusal
-from tidings.platform.dynamo.values import Attributes, Item, ItemValue
-from tidings.tables.items.chat import EPHEMERAL_CONTENT, KEY_SORT, REACTION, chat_key
+from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
+from tidings.schema.tables.items.chats import EPHEMERAL_CONTENT, KEY_SORT, REACTION, chat_key
 
 _KINDS: Mapping[str, EntryKind] = {kind.value: kind for kind in EntryKind}
 _PLAIN = frozenset(

@@ -9,8 +9,16 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Raw
 
-from tidings.platform.dynamo import bodies, verbs
-from tidings.platform.dynamo.bodies import (
+from tidings.platform.dynamo import operations, request_bodies
+from tidings.platform.dynamo.codec import Attributes, EncodedItem, Item, decode_item, encode_item
+from tidings.platform.dynamo.errors import DynamoError, UnprocessedError
+from tidings.platform.dynamo.item_size import (
+    WRITE_UNIT_BYTES,
+    batch_get_units,
+    encoded_item_bytes,
+    write_units,
+)
+from tidings.platform.dynamo.request_bodies import (
     BatchBody,
     BatchDelete,
     BatchKeys,
@@ -19,15 +27,9 @@ from tidings.platform.dynamo.bodies import (
     Capacity,
     Names,
 )
-from tidings.platform.dynamo.channel import Transport
-from tidings.platform.dynamo.codec import decode_item, encode_item
-from tidings.platform.dynamo.errors import DynamoError, UnprocessedError
-from tidings.platform.dynamo.plans import CheckedPattern
-from tidings.platform.dynamo.replies import BatchGetReply
-from tidings.platform.dynamo.sizes import WRITE_UNIT_BYTES, write_units
-from tidings.platform.dynamo.tagged import EncodedItem
-from tidings.platform.dynamo.values import Attributes, Item
-from tidings.platform.dynamo.weigh import batch_get_units, encoded_item_bytes
+from tidings.platform.dynamo.requests import CheckedPattern
+from tidings.platform.dynamo.responses import BatchGetReply
+from tidings.platform.dynamo.transport import Transport
 
 MAX_GETS = 100
 MAX_WRITES = 25
@@ -81,7 +83,7 @@ class BatchGetter:
     async def _call(self, keys: list[Raw], patience: _UnprocessedRetries) -> BatchGetReply:
         row = self.plan.row
         reply, _ = await self.channel.call(
-            verbs.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=patience.left_s
+            operations.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=patience.left_s
         )
         processed = len(keys) - len(reply.unprocessed)
         units = batch_get_units(reply.items, processed, strong=self.plan.is_strong)
@@ -96,7 +98,7 @@ class BatchGetter:
             ExpressionAttributeNames=self.names,
         )
         tables = {self.plan.table: asked}
-        return bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
+        return request_bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +128,10 @@ class BatchWriter:
 
     async def _call(self, writes: list[BatchWrite], patience: _UnprocessedRetries) -> list[BatchWrite]:
         tables = {self.plan.table: writes}
-        body = bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
+        body = request_bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
         row = self.plan.row
         reply, _ = await self.channel.call(
-            verbs.BATCH_WRITE, body, row, is_repeatable=self.is_repeatable, timeout_s=patience.left_s
+            operations.BATCH_WRITE, body, row, is_repeatable=self.is_repeatable, timeout_s=patience.left_s
         )
         units = sum(map(_units, writes)) - sum(map(_units, reply.unprocessed))
         # what the puts and deletes replaced was not seen

@@ -10,28 +10,12 @@ from typing import Any
 
 from msgspec import Raw
 
-from tidings.platform.dynamo import bodies, transactions, verbs
-from tidings.platform.dynamo.access import AccessPattern, Operation
+from tidings.platform.dynamo import operations, request_bodies, requests
 from tidings.platform.dynamo.batch import BatchGetter, BatchWriter
-from tidings.platform.dynamo.bodies import Names, Returns, WriteBody
-from tidings.platform.dynamo.channel import Transport
-from tidings.platform.dynamo.codec import encode_item
+from tidings.platform.dynamo.capacity import CapacityLedger, PatternCounters
+from tidings.platform.dynamo.codec import Attributes, Item, encode_item
 from tidings.platform.dynamo.errors import ConditionFailedError, TransactionCancelledError
-from tidings.platform.dynamo.ledger import CapacityLedger, PatternCounters
-from tidings.platform.dynamo.plans import CheckedPattern, PatternChecker
-from tidings.platform.dynamo.queries import Query, QueryPage, query_body
-from tidings.platform.dynamo.replies import WriteReply
-from tidings.platform.dynamo.results import PLAINLY_WRITTEN, WriteResult
-from tidings.platform.dynamo.shapes import PLAIN, ItemType
-from tidings.platform.dynamo.transactions import (
-    TRANSACTION_FACTOR,
-    TransactAction,
-    TransactGet,
-    needs_absence,
-)
-from tidings.platform.dynamo.values import Attributes, Item
-from tidings.platform.dynamo.verbs import OperationSpec
-from tidings.platform.dynamo.weigh import (
+from tidings.platform.dynamo.item_size import (
     batch_get_units,
     estimate_write_units,
     get_units,
@@ -39,6 +23,21 @@ from tidings.platform.dynamo.weigh import (
     put_units,
     query_units,
 )
+from tidings.platform.dynamo.operations import PLAIN, AccessPattern, ItemType, Operation, OperationSpec
+from tidings.platform.dynamo.request_bodies import Names, Returns, WriteBody
+from tidings.platform.dynamo.requests import (
+    TRANSACTION_FACTOR,
+    CheckedPattern,
+    PatternChecker,
+    Query,
+    QueryPage,
+    TransactAction,
+    TransactGet,
+    needs_absence,
+    query_body,
+)
+from tidings.platform.dynamo.responses import PLAINLY_WRITTEN, WriteReply, WriteResult
+from tidings.platform.dynamo.transport import Transport
 
 
 class DynamoClient:
@@ -53,7 +52,7 @@ class DynamoClient:
         self._plans = PatternChecker(table_prefix, self.ledger)
         self._prefix = table_prefix
         self._about_tables = PatternCounters("about_tables", "Describe")
-        self._capacity: bodies.Capacity | None = "INDEXES" if measure else None
+        self._capacity: request_bodies.Capacity | None = "INDEXES" if measure else None
 
     def close(self) -> None:
         """Calls in flight end as unanswered."""
@@ -69,7 +68,7 @@ class DynamoClient:
         timeout_s: float | None = None,
     ) -> Item | None:
         plan = self._plans.of(pattern, Operation.GET_ITEM)
-        body = bodies.GetBody(
+        body = request_bodies.GetBody(
             TableName=plan.table,
             Key=Raw(encode_item(key)),
             ConsistentRead=plan.is_strong,
@@ -78,7 +77,7 @@ class DynamoClient:
             ReturnConsumedCapacity=self._capacity,
         )
         reply, _ = await self._channel.call(
-            verbs.GET, bodies.write(body), plan.row, is_repeatable=True, timeout_s=timeout_s
+            operations.GET, request_bodies.write(body), plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         found = () if reply.item is None else (reply.item,)
         units = get_units(reply.size_bytes, found, strong=plan.is_strong)
@@ -136,7 +135,7 @@ class DynamoClient:
         body = self._write_body(plan, condition, names, values, returns)
         body.Item = Raw(encoded)
         return await self._write(
-            verbs.PUT,
+            operations.PUT,
             plan,
             body,
             put_units(encoded, item),
@@ -165,7 +164,13 @@ class DynamoClient:
         body.UpdateExpression = update
         units = estimate_write_units(encoded, key, body.ExpressionAttributeValues or b"", values or {})
         return await self._write(
-            verbs.UPDATE, plan, body, units, is_exact=False, is_repeatable=repeatable, timeout_s=timeout_s
+            operations.UPDATE,
+            plan,
+            body,
+            units,
+            is_exact=False,
+            is_repeatable=repeatable,
+            timeout_s=timeout_s,
         )
 
     async def delete(
@@ -184,7 +189,7 @@ class DynamoClient:
         body = self._write_body(plan, condition, names, values, returns)
         body.Key = Raw(encode_item(key))
         return await self._write(
-            verbs.DELETE,
+            operations.DELETE,
             plan,
             body,
             1,
@@ -204,10 +209,10 @@ class DynamoClient:
     ) -> WriteResult:
         """All or nothing. With a token DynamoDB knows a repeat for ten minutes, so it is safe to repeat."""
         plan = self._plans.of(pattern, Operation.TRANSACT_WRITE_ITEMS)
-        writes = transactions.transact_write_body(plan, actions, token, self._capacity)
+        writes = requests.transact_write_body(plan, actions, token, self._capacity)
         try:
             reply, is_doubtful = await self._channel.call(
-                verbs.TRANSACT_WRITE,
+                operations.TRANSACT_WRITE,
                 writes.body,
                 plan.row,
                 is_repeatable=repeatable or token is not None,
@@ -225,9 +230,9 @@ class DynamoClient:
     ) -> list[Item | None]:
         """As they all were at one moment, in the order asked for; None where there is no item."""
         plan = self._plans.of(pattern, Operation.TRANSACT_GET_ITEMS)
-        body = transactions.transact_get_body(plan, gets, self._capacity)
+        body = requests.transact_get_body(plan, gets, self._capacity)
         reply, _ = await self._channel.call(
-            verbs.TRANSACT_GET, body, plan.row, is_repeatable=True, timeout_s=timeout_s
+            operations.TRANSACT_GET, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         found = [item for item in reply.items if item is not None]
         units = batch_get_units(found, len(gets), strong=True) * TRANSACTION_FACTOR
@@ -276,14 +281,14 @@ class DynamoClient:
 
     async def describe(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
         """`Table` of DescribeTable. Raises `NotFoundError` if there is none."""
-        return (await self._ask(verbs.DESCRIBE_TABLE, table))["Table"]
+        return (await self._ask(operations.DESCRIBE_TABLE, table))["Table"]
 
     async def describe_ttl(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
-        return (await self._ask(verbs.DESCRIBE_TTL, table))["TimeToLiveDescription"]
+        return (await self._ask(operations.DESCRIBE_TTL, table))["TimeToLiveDescription"]
 
     async def _ask(self, verb: OperationSpec[Any], table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
         """About a table, not about what is in it: free, and of no access pattern."""
-        body = bodies.write(bodies.TableBody(TableName=self._prefix + table))
+        body = request_bodies.write(request_bodies.TableBody(TableName=self._prefix + table))
         reply, _ = await self._channel.call(verb, body, self._about_tables, is_repeatable=True)
         return reply
 
@@ -318,7 +323,7 @@ class DynamoClient:
     ) -> WriteResult:
         try:
             reply, is_doubtful = await self._channel.call(
-                verb, bodies.write(body), plan.row, is_repeatable=is_repeatable, timeout_s=timeout_s
+                verb, request_bodies.write(body), plan.row, is_repeatable=is_repeatable, timeout_s=timeout_s
             )
         except ConditionFailedError as error:
             # paid for by the larger of the two items, too

@@ -1,7 +1,4 @@
-"""Items to DynamoDB's typed JSON and back. Exact or refused: no float, no rounding, no type guessed.
-
-A number that is whole comes back as `int`, any other as `Decimal`.
-"""
+"""What an item holds. Plain Python; `float` is not among it, because DynamoDB's numbers are decimal."""
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -11,21 +8,74 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tidings.platform.dynamo.tagged import (
-    AttributeValue,
-    BinarySetValue,
-    BinaryValue,
-    BoolValue,
-    EncodedItem,
-    ListValue,
-    MapValue,
-    NullValue,
-    NumberSetValue,
-    NumberValue,
-    StringSetValue,
-    StringValue,
-)
-from tidings.platform.dynamo.values import Attributes, Item, Number
+type Number = int | Decimal
+type ValueSet = AbstractSet[str] | AbstractSet[Number] | AbstractSet[bytes]
+type ItemValue = str | Number | bytes | bool | ValueSet | list[ItemValue] | dict[str, ItemValue] | None
+
+# What is sent should be of Value; mypy takes a literal of mixed values for `object`, so the codec checks it
+# instead. What comes back is checked by the model that reads it.
+type Attributes = Mapping[str, object]
+type Item = dict[str, Any]
+
+
+class AttributeValue(Struct, forbid_unknown_fields=True, gc=False):
+    """An attribute value as it comes: exactly one of these is set. JSON has no cycles, so there is nothing to collect."""
+
+    S: str | None = None
+    N: str | None = None
+    B: bytes | None = None
+    BOOL: bool | None = None
+    NULL: bool | None = None
+    M: "dict[str, AttributeValue] | None" = None
+    L: "list[AttributeValue] | None" = None
+    SS: list[str] | None = None
+    NS: list[str] | None = None
+    BS: list[bytes] | None = None
+
+
+type EncodedItem = dict[str, AttributeValue]
+
+
+# What is sent. These hold no containers, so the garbage collector need not look at them.
+class StringValue(Struct, gc=False):
+    S: str
+
+
+class NumberValue(Struct, gc=False):
+    N: str
+
+
+class BinaryValue(Struct, gc=False):
+    B: bytes
+
+
+class BoolValue(Struct, gc=False):
+    BOOL: bool
+
+
+class NullValue(Struct, gc=False):
+    NULL: bool
+
+
+class MapValue(Struct):
+    M: dict[str, Struct]
+
+
+class ListValue(Struct):
+    L: list[Struct]
+
+
+class StringSetValue(Struct):
+    SS: list[str]
+
+
+class NumberSetValue(Struct):
+    NS: list[str]
+
+
+class BinarySetValue(Struct):
+    BS: list[bytes]
+
 
 MAX_DIGITS = 38
 # between these, exclusive, every whole number has few enough digits

@@ -1,19 +1,72 @@
-"""Keys to sign with, kept fresh. botocore knows every way of finding them; it blocks, so it runs in a thread.
-
-botocore renews what expires ten to fifteen minutes ahead, whenever it is asked. So asking once a minute, beside
-the calls, is enough; only a client that slept longer waits for an answer before it signs.
-"""
+"""Where DynamoDB and its streams answer. For AWS that is botocore's to know: regions, partitions, FIPS, dual stack."""
 
 import asyncio
+import hashlib
+import hmac
 import logging
+import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 
 if TYPE_CHECKING:
+    from hashlib import _Hash
+
     from botocore.session import Session
+
+AWS = "aws"
+DYNAMODB = "dynamodb"
+STREAMS = "dynamodbstreams"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`host` is what the Host header says: with the port, unless it is the scheme's own."""
+
+    address: str
+    port: int
+    host: str
+    tls: ssl.SSLContext | None = None
+
+
+def parse_endpoint(url: str, *, ca_file: str | None = None) -> Endpoint:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+        raise ValueError(f"an endpoint is http(s)://host[:port], not {url!r}")
+    tls = tls_context(ca_file) if parts.scheme == "https" else None
+    usual = 443 if tls else 80
+    port = parts.port or usual
+    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = name if port == usual else f"{name}:{port}"
+    return Endpoint(parts.hostname, port, host, tls)
+
+
+def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
+    """Verifies certificate and name. Trusts the bundle that botocore would, unless a file is given."""
+    from botocore.httpsession import get_cert_path  # noqa: PLC0415 - half a second to load, and for TLS only
+
+    context = ssl.create_default_context(cafile=ca_file or get_cert_path(verify=True))
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def aws_endpoint(session: "Session", service: str, region: str) -> Endpoint:
+    """Blocks: botocore reads its model files. The bundle is AWS_CA_BUNDLE's, if that is set."""
+    # any keys: without them botocore would go looking for some, which takes seconds where there are none
+    unused = "unused"
+    client = session.create_client(
+        service, region_name=region, aws_access_key_id=unused, aws_secret_access_key=unused
+    )
+    try:
+        return parse_endpoint(client.meta.endpoint_url, ca_file=session.get_config_variable("ca_bundle"))
+    finally:
+        client.close()
+
 
 REFRESH_RETRY_S = 60.0
 STALE_S = 300.0
@@ -130,3 +183,114 @@ async def find_keys(session: "Session") -> RenewedCredentials:
     fetch = botocore_keys(session)
     keys = await asyncio.to_thread(fetch)
     return RenewedCredentials(fetch, keys, asyncio.get_running_loop().time())
+
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+CONTENT_TYPE = "application/x-amz-json-1.0"
+_BLOCK_BYTES = 64
+_INNER_PAD = bytes(0x36 ^ n for n in range(256))
+_OUTER_PAD = bytes(0x5C ^ n for n in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What the requests to one target share in one second: two begun hashes, and the head up to the signature."""
+
+    canonical: "_Hash"
+    inner: "_Hash"
+    head: bytes
+
+
+class Signer:
+    """Makes whole, signed HTTP requests for one host with one set of keys."""
+
+    def __init__(
+        self,
+        host: str,
+        region: str,
+        service: str,
+        keys: AwsKeys,
+        now: Callable[[], float] = time.time,
+        *,
+        content_type: str = CONTENT_TYPE,
+    ) -> None:
+        self.keys = keys
+        self._host = host
+        self._region = region
+        self._service = service
+        self._content_type = content_type
+        self._now = now
+        self._second = -1
+        self._timestamp = ""
+        self._scope = ""
+        self._inner_key = self._outer_key = hashlib.sha256()
+        self._stamps: dict[str, _Stamp] = {}
+
+    def request(self, target: str, body: bytes) -> bytes:
+        second = int(self._now())
+        if second != self._second:
+            self._turn(second)
+        stamp = self._stamps.get(target) or self._stamp(target)
+        canonical = stamp.canonical.copy()
+        canonical.update(hashlib.sha256(body).hexdigest().encode())
+        inner = stamp.inner.copy()
+        inner.update(canonical.hexdigest().encode())
+        outer = self._outer_key.copy()
+        outer.update(inner.digest())
+        signature = outer.hexdigest().encode()
+        return b"%b%b\r\nContent-Length: %d\r\n\r\n%b" % (stamp.head, signature, len(body), body)
+
+    def _turn(self, second: int) -> None:
+        """A new second: nothing that carries the old one may be used again. A new day: a new key, too."""
+        timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+        if timestamp[:8] != self._timestamp[:8]:
+            self._scope = f"{timestamp[:8]}/{self._region}/{self._service}/aws4_request"
+            self._inner_key, self._outer_key = _hmac_states(self._signing_key(timestamp[:8]))
+        self._timestamp = timestamp
+        self._stamps.clear()
+        self._second = second
+
+    def _signing_key(self, day: str) -> bytes:
+        key = f"AWS4{self.keys.secret_key.reveal()}".encode()
+        for part in (day, self._region, self._service, "aws4_request"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return key
+
+    def _stamp(self, target: str) -> _Stamp:
+        headers = self._signed_headers(target)
+        names = ";".join(headers)
+        lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        inner = self._inner_key.copy()
+        inner.update(f"{ALGORITHM}\n{self._timestamp}\n{self._scope}\n".encode())
+        stamp = _Stamp(
+            canonical=hashlib.sha256(f"POST\n/\n\n{lines}\n{names}\n".encode()),
+            inner=inner,
+            head=self._head(headers, names).encode(),
+        )
+        self._stamps[target] = stamp
+        return stamp
+
+    def _signed_headers(self, target: str) -> dict[str, str]:
+        """In the order of their names, as the signature wants them."""
+        token = self.keys.token
+        return {
+            "content-type": self._content_type,
+            "host": self._host,
+            "x-amz-date": self._timestamp,
+            **({"x-amz-security-token": token.reveal()} if token else {}),
+            "x-amz-target": target,
+        }
+
+    def _head(self, headers: dict[str, str], names: str) -> str:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        credential = f"{self.keys.access_key}/{self._scope}"
+        return (
+            f"POST / HTTP/1.1\r\n{lines}accept-encoding: identity\r\n"
+            f"authorization: {ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature="
+        )
+
+
+def _hmac_states(key: bytes) -> tuple["_Hash", "_Hash"]:
+    """HMAC-SHA256 of a key, begun: what every signature of the day starts from (RFC 2104)."""
+    block = key.ljust(_BLOCK_BYTES, b"\0")
+    return hashlib.sha256(block.translate(_INNER_PAD)), hashlib.sha256(block.translate(_OUTER_PAD))

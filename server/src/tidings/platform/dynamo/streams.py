@@ -1,20 +1,211 @@
-"""DynamoDB Streams: the four calls, for the relay. They only read, so each may be repeated."""
+"""What DynamoDB Streams tells: streams, shards and the records of changes, read into plain Python."""
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
 
-from tidings.platform.dynamo import bodies, records
-from tidings.platform.dynamo.channel import Transport
-from tidings.platform.dynamo.ledger import CapacityLedger
-from tidings.platform.dynamo.records import Records, StreamDescription, StreamList
-from tidings.platform.dynamo.verbs import OperationSpec
+from tidings.platform.dynamo import request_bodies
+from tidings.platform.dynamo.capacity import CapacityLedger
+from tidings.platform.dynamo.codec import (
+    AttributeValue,
+    EncodedItem,
+    Item,
+    ItemValue,
+    UnsupportedValueError,
+    decode_item,
+    decode_value,
+)
+from tidings.platform.dynamo.operations import OperationSpec
+from tidings.platform.dynamo.transport import Transport
+
+_TTL_PRINCIPAL = "dynamodb.amazonaws.com"
+
+
+class ChangeType(StrEnum):
+    INSERT = "INSERT"
+    MODIFY = "MODIFY"
+    REMOVE = "REMOVE"
+
+
+class TableStream(Struct, frozen=True, rename="pascal"):
+    stream_arn: str
+    table_name: str
+    stream_label: str
+
+
+class StreamList(Struct, frozen=True, rename="pascal"):
+    """`last_evaluated_stream_arn` goes into the next call, if there are more."""
+
+    streams: list[TableStream] = []
+    last_evaluated_stream_arn: str | None = None
+
+
+class SequenceRange(Struct, frozen=True, rename="pascal"):
+    starting_sequence_number: str | None = None
+    ending_sequence_number: str | None = None
+
+
+class TableStreamShard(Struct, frozen=True, rename="pascal"):
+    shard_id: str
+    parent_shard_id: str | None = None
+    sequence_number_range: SequenceRange = SequenceRange()
+
+    @property
+    def is_closed(self) -> bool:
+        """Nothing is added any more; what comes later is in its children."""
+        return self.sequence_number_range.ending_sequence_number is not None
+
+
+class StreamDescription(Struct, frozen=True, rename="pascal"):
+    """`last_evaluated_shard_id` goes into the next call, if there are more shards."""
+
+    stream_arn: str
+    stream_status: str
+    table_name: str
+    stream_view_type: str | None = None
+    shards: list[TableStreamShard] = []
+    last_evaluated_shard_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """`is_expiry`: DynamoDB's own TTL removed the item. `created_at` is to the second on AWS, and approximate."""
+
+    id: str
+    change: ChangeType
+    sequence_number: str
+    created_at: datetime | None
+    keys: Item
+    new: Item | None
+    old: Item | None
+    size_bytes: int
+    is_expiry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """`iterator` reads on; None: the shard is closed and read to its end."""
+
+    records: list[StreamRecord]
+    iterator: str | None
+
+
+class _Description(Struct):
+    told: StreamDescription = field(name="StreamDescription")
+
+
+class _Iterator(Struct):
+    iterator: str = field(name="ShardIterator")
+
+
+class _Changed(Struct, rename="pascal"):
+    sequence_number: str
+    keys: EncodedItem
+    new_image: EncodedItem | None = None
+    old_image: EncodedItem | None = None
+    size_bytes: int = 0
+    approximate_creation_date_time: float | None = None
+
+
+class _Identity(Struct):
+    """AWS writes the name as every other; dynoxide as AWS shows it to its functions."""
+
+    principal_id: str = field(name="PrincipalId", default="")
+    principal_id_in_functions: str = field(name="principalId", default="")
+
+    @property
+    def is_ttl(self) -> bool:
+        return _TTL_PRINCIPAL in {self.principal_id, self.principal_id_in_functions}
+
+
+class _Record(Struct, rename="camel"):
+    event_id: str = field(name="eventID")
+    event_name: str
+    dynamodb: _Changed
+    user_identity: _Identity | None = None
+
+
+class _Records(Struct):
+    records: list[_Record] = field(name="Records", default_factory=list)
+    iterator: str | None = field(name="NextShardIterator", default=None)
+
+
+_decode_description = msgspec.json.Decoder(_Description).decode
+_decode_iterator = msgspec.json.Decoder(_Iterator).decode
+_decode_records = msgspec.json.Decoder(_Records).decode
+read_streams = msgspec.json.Decoder(StreamList).decode
+
+
+def read_description(body: bytes) -> StreamDescription:
+    return _decode_description(body).told
+
+
+def read_iterator(body: bytes) -> str:
+    return _decode_iterator(body).iterator
+
+
+def read_records(body: bytes) -> Records:
+    told = _decode_records(body)
+    return Records([_record(record) for record in told.records], told.iterator)
+
+
+def _image(item: EncodedItem | None) -> Item | None:
+    """DynamoDB Local tells of some values without their type. They are left out: a record that can't be read would hold
+    up all behind it, for ever.
+    """
+    if item is None:
+        return None
+    try:
+        return decode_item(item)
+    except UnsupportedValueError:
+        return {name: plain for name, value in item.items() for plain in _readable(value)}
+
+
+def _readable(value: AttributeValue) -> list[ItemValue]:
+    try:
+        return [decode_value(value)]
+    except UnsupportedValueError:
+        return []
+
+
+def _change(told: _Record) -> ChangeType:
+    """Return the kind of the change, from the images if the name is unknown.
+
+    DynamoDB Local sometimes names a record "UNKNOWN_TO_SDK_VERSION". Refusing it would stop the reader of the shard
+    for good: the same page would be refused on every try.
+    """
+    if told.event_name in ChangeType:
+        return ChangeType(told.event_name)
+    if told.dynamodb.new_image is None:
+        return ChangeType.REMOVE
+    return ChangeType.INSERT if told.dynamodb.old_image is None else ChangeType.MODIFY
+
+
+def _record(told: _Record) -> StreamRecord:
+    changed = told.dynamodb
+    created = changed.approximate_creation_date_time
+    identity = told.user_identity
+    return StreamRecord(
+        id=told.event_id,
+        change=_change(told),
+        sequence_number=changed.sequence_number,
+        created_at=None if created is None else datetime.fromtimestamp(created, UTC),
+        keys=decode_item(changed.keys),
+        new=_image(changed.new_image),
+        old=_image(changed.old_image),
+        size_bytes=changed.size_bytes,
+        is_expiry=identity is not None and identity.is_ttl,
+    )
+
 
 TARGET = "DynamoDBStreams_20120810."
-LIST = OperationSpec(TARGET + "ListStreams", records.read_streams)
-DESCRIBE = OperationSpec(TARGET + "DescribeStream", records.read_description)
-GET_ITERATOR = OperationSpec(TARGET + "GetShardIterator", records.read_iterator)
-GET_RECORDS = OperationSpec(TARGET + "GetRecords", records.read_records)
+LIST = OperationSpec(TARGET + "ListStreams", read_streams)
+DESCRIBE = OperationSpec(TARGET + "DescribeStream", read_description)
+GET_ITERATOR = OperationSpec(TARGET + "GetShardIterator", read_iterator)
+GET_RECORDS = OperationSpec(TARGET + "GetRecords", read_records)
 
 
 class StartAt(StrEnum):
@@ -79,5 +270,5 @@ class StreamsClient:
 
     async def _call[T](self, verb: OperationSpec[T], body: _Body) -> T:
         row = self.ledger.open(verb.target, verb.target.removeprefix(TARGET))
-        reply, _ = await self._channel.call(verb, bodies.write(body), row, is_repeatable=True)
+        reply, _ = await self._channel.call(verb, request_bodies.write(body), row, is_repeatable=True)
         return reply

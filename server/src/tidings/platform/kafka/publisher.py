@@ -7,16 +7,21 @@ broker acknowledged is in the log exactly once (idempotent producer); see `error
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from tidings.platform.kafka.connection import KafkaConfig, LibrdkafkaConfig, log
+from tidings.platform.kafka.config import KafkaConfig, KafkaHealth, KafkaHealthTracker, LibrdkafkaConfig, log
 from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, error_text, from_delivery, is_fatal
-from tidings.platform.kafka.health import KafkaHealth, KafkaHealthTracker
-from tidings.platform.kafka.pump import DeliveryReport, ProducerThread, QueuedRecord, RecordMetadata, Waiter
-from tidings.platform.kafka.records import Headers
+from tidings.platform.kafka.producer_thread import (
+    DeliveryReport,
+    ProducerThread,
+    QueuedRecord,
+    RecordMetadata,
+    Waiter,
+)
+from tidings.platform.kafka.records import Headers, Record
 
 _RENEW_AFTER_S = 0.5
 
@@ -216,3 +221,28 @@ def producer_config(connection: KafkaConfig, tuning: PublisherTuning) -> Librdka
         "batch.size": 500_000,
         "statistics.interval.ms": 2_000,
     }
+
+
+REASON, TOPIC, PARTITION, OFFSET = "dead-reason", "dead-topic", "dead-partition", "dead-offset"
+MAX_REASON_CHARS = 500
+
+type DeadLetterPublisher = Callable[[Record, str], Awaitable[object]]
+
+
+def dead_letter_to(publisher: KafkaPublisher, topic: str) -> DeadLetterPublisher:
+    """A function that publishes a record to the dead-letter topic and returns when that is acknowledged."""
+
+    async def bury(record: Record, reason: str) -> None:
+        headers = (*record.headers, *reason_header(record, reason))
+        await publisher.send(topic, record.key, record.value, headers)
+
+    return bury
+
+
+def reason_header(record: Record, reason: str) -> Headers:
+    return (
+        (REASON, reason[:MAX_REASON_CHARS].encode()),
+        (TOPIC, record.topic.encode()),
+        (PARTITION, str(record.partition).encode()),
+        (OFFSET, str(record.offset).encode()),
+    )

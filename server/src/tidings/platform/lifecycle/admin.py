@@ -12,7 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from tidings.platform.telemetry import logs
+import msgspec
+
+from tidings.platform.lifecycle.process_status import ComponentReport, ProcessReport, ProcessStatus
+from tidings.platform.lifecycle.watchdog import Heartbeat
+from tidings.platform.telemetry import logs, metrics
+from tidings.platform.telemetry.logs import ProcessIdentity
 
 log = logs.get_logger(__name__)
 
@@ -140,3 +145,65 @@ def _encode(response: AdminResponse) -> bytes:
         f"{allow}Cache-Control: no-store\r\nConnection: close\r\n\r\n"
     )
     return head.encode("ascii") + response.body
+
+
+_OK, _UNAVAILABLE = 200, 503
+
+
+def health_endpoints(
+    identity: ProcessIdentity,
+    status: ProcessStatus,
+    heartbeat: Heartbeat,
+    max_lag_s: float,
+    render_metrics: Callable[[], bytes],
+) -> Mapping[str, AdminPage]:
+    return {
+        "/livez": lambda: livez(heartbeat.age_s(), max_lag_s),
+        "/readyz": lambda: readyz(identity, status.report, heartbeat.age_s(), max_lag_s),
+        "/metrics": lambda: AdminResponse(_OK, metrics.CONTENT_TYPE, render_metrics()),
+    }
+
+
+def livez(beat_age_s: float, max_lag_s: float) -> AdminResponse:
+    """Of the loop alone: an engine that is away is no reason to restart this process."""
+    reason = _blocked(beat_age_s, max_lag_s)
+    return _json(not reason, {"alive": not reason, "reason": reason})
+
+
+def readyz(
+    identity: ProcessIdentity, report: ProcessReport, beat_age_s: float, max_lag_s: float
+) -> AdminResponse:
+    """A report older than the bound says nothing any more, so a blocked loop is not ready either."""
+    blocked = _blocked(beat_age_s, max_lag_s)
+    is_ready = report.is_ready and not blocked
+    body = {
+        "ready": is_ready,
+        "phase": report.phase,
+        "process": identity.kind,
+        "instance": identity.instance,
+        "problems": [*([blocked] if blocked else []), *_problems(report)],
+        "components": {part.name: _component(part) for part in report.components},
+    }
+    return _json(is_ready, body)
+
+
+def _problems(report: ProcessReport) -> list[str]:
+    return [f"{part.name}: {part.reason}" for part in report.components if not part.ok]
+
+
+def _component(part: ComponentReport) -> dict[str, object]:
+    return {
+        "ok": part.ok,
+        "state": part.state,
+        "gates_readiness": part.gates_readiness,
+        "reason": part.reason,
+        "since": part.since,
+    }
+
+
+def _blocked(beat_age_s: float, max_lag_s: float) -> str:
+    return f"the loop has not turned for {beat_age_s:.1f} s" if beat_age_s > max_lag_s else ""
+
+
+def _json(is_ok: bool, body: Mapping[str, object]) -> AdminResponse:  # noqa: FBT001 - one caller per answer, in this file
+    return AdminResponse(_OK if is_ok else _UNAVAILABLE, "application/json", msgspec.json.encode(body))

@@ -1,24 +1,101 @@
-"""The life of a process: start in order, serve, drain, stop in reverse; each step with a deadline.
-
-Crash-only: a component or task that dies takes the process with it. Restarting is the platform's work.
-"""
+"""Waiting for work with a limit that holds even if the work does not listen to being cancelled."""
 
 import asyncio
+import ctypes
+import gc
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import final
 
-from tidings.platform.lifecycle import memory
-from tidings.platform.lifecycle.board import ComponentState, Phase, ProcessStatus
-from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.deadline import DeadlineOutcome, run_with_deadline
-from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import describe_error
-from tidings.platform.lifecycle.tasks import TaskSupervisor
+from tidings.platform.lifecycle.component import Component, ExitCode, TaskSupervisor, describe_error
+from tidings.platform.lifecycle.process_status import ComponentState, Phase, ProcessStatus
 from tidings.platform.telemetry import logs
 
+_UNWIND_S = 0.5
+
+
+class DeadlineOutcome(Enum):
+    """How the waiting ended; what the work raised is raised."""
+
+    DONE = "done"
+    LATE = "late"
+    CUT = "cut"
+
+
+async def run_with_deadline(
+    work: Coroutine[object, object, None], limit_s: float, *cuts: asyncio.Future[None]
+) -> DeadlineOutcome:
+    """Run `work` for at most `limit_s`, or until one of `cuts` is set.
+
+    Then it is cancelled, given a moment to unwind, and left behind.
+    """
+    task = asyncio.get_running_loop().create_task(work)
+    await asyncio.wait({task, *cuts}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        task.result()
+        return DeadlineOutcome.DONE
+    task.cancel()
+    await asyncio.wait({task}, timeout=_UNWIND_S)
+    if task.done() and not task.cancelled():
+        task.exception()
+    return DeadlineOutcome.CUT if any(cut.done() for cut in cuts) else DeadlineOutcome.LATE
+
+
 log = logs.get_logger(__name__)
+
+type LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+
+def loop_factory() -> LoopFactory:
+    try:
+        import uvloop  # noqa: PLC0415 - it may be missing, and then only this call is to notice
+    except ImportError:
+        log.warning("uvloop is not installed: the standard loop runs, which is slower")
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
+
+
+_MIN_FREE_BYTES = 1_000
+"""Below so many it is not worth the milliseconds."""
+
+
+@final
+class MallocTrimmer:
+    """The C allocator keeps what is freed unless it is told.
+
+    Looks now and then at how many there are of something large; when most of them have gone, gives back.
+    """
+
+    def __init__(self) -> None:
+        self._most = 0
+        self.times = 0
+
+    def trim_if_idle(self, count: int) -> None:
+        self._most = max(self._most, count)
+        if self._most - count >= _MIN_FREE_BYTES and count <= self._most / 2:
+            self._most = count
+            self.times += 1
+            malloc_trim()
+
+
+def freeze_gc() -> None:
+    """Once everything has been started: modules and components stay, so the collector need not search them again.
+
+    They are a quarter of the 340,000 objects that it went through for 145 ms in a gateway with 5,000 connections.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def malloc_trim() -> None:
+    """With glibc; others have no such call, and some need none."""
+    release = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if release is not None:
+        release(0)
+
 
 _TASKS_S = 0.5
 
@@ -50,7 +127,7 @@ class Process:
         self._status.declare(components)
         await self._start_all(components)
         if not self._ending.done():
-            memory.freeze_gc()
+            freeze_gc()
             self._status.enter(Phase.RUNNING)
             log.info("process started", components=[part.name for part in components])
         await asyncio.wait({self._ending})

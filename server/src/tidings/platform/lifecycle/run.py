@@ -1,7 +1,4 @@
-"""Runs a process from `compose` to its exit code: telemetry, loop, signals, admin server, watchdog.
-
-`compose` is the only thing that differs between processes; it is called on the loop and returns the components.
-"""
+"""The span exporter as a component: first to start and last to stop, so that spans of the stopping get out."""
 
 import asyncio
 import os
@@ -9,30 +6,69 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, override
 
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.pauses import NO_PAUSES, Failpoints
-from tidings.platform.lifecycle.admin import AdminOptions, AdminServer
-from tidings.platform.lifecycle.board import ProcessStatus
-from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import describe_error
-from tidings.platform.lifecycle.heartbeat import Heartbeat
-from tidings.platform.lifecycle.loop import loop_factory
-from tidings.platform.lifecycle.pages import health_endpoints
-from tidings.platform.lifecycle.process import Process, StopOptions
-from tidings.platform.lifecycle.span_export import SpanExport
-from tidings.platform.lifecycle.tasks import TaskSupervisor
-from tidings.platform.lifecycle.watchdog import CpuTimeKillSwitch, Watchdog, WatchdogOptions
+from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.platform.lifecycle.admin import AdminOptions, AdminServer, health_endpoints
+from tidings.platform.lifecycle.component import (
+    Component,
+    ExitCode,
+    Health,
+    HealthTracker,
+    TaskSupervisor,
+    describe_error,
+)
+from tidings.platform.lifecycle.process import Process, StopOptions, loop_factory
+from tidings.platform.lifecycle.process_status import ProcessStatus
+from tidings.platform.lifecycle.watchdog import CpuTimeKillSwitch, Heartbeat, Watchdog, WatchdogOptions
 from tidings.platform.telemetry import logs, tracing
-from tidings.platform.telemetry.identity import ProcessIdentity
-from tidings.platform.telemetry.logs import LogOptions, LogSink
+from tidings.platform.telemetry.logs import LogOptions, LogSink, ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
 log = logs.get_logger(__name__)
+
+
+class SpanExport(Component):
+    """Never gates readiness, never makes a stop unclean: lost spans are no harm to anybody's messages."""
+
+    name = "span_export"
+    gates_readiness = False
+
+    def __init__(self, tracing: Tracing, metrics: Metrics, clock: Clock) -> None:
+        self._tracing = tracing
+        self._pulse = HealthTracker(clock, "the collector took no spans")
+        self._seen = (0, 0)
+        self.stop_s = tracing.flush_s + 1.0
+        counts = tracing.counts
+        metrics.counter_callback(
+            "spans_exported_total", "Spans that the collector took.", lambda: counts.taken
+        )
+        metrics.counter_callback(
+            "spans_lost_total", "Spans that the collector did not take.", lambda: counts.failed
+        )
+
+    @override
+    async def start(self) -> None:
+        self._pulse.answered()
+
+    @override
+    async def stop(self) -> None:
+        if not await asyncio.to_thread(self._tracing.close):
+            log.warning("spans were left unsent", waited_s=self._tracing.flush_s)
+
+    @override
+    def health(self) -> Health:
+        counts = self._tracing.counts
+        taken, failed = self._seen
+        if counts.failed > failed:
+            self._pulse.failed(f"{counts.failed} spans lost so far")
+        elif counts.taken > taken:
+            self._pulse.answered()
+        self._seen = (counts.taken, counts.failed)
+        return self._pulse.health()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

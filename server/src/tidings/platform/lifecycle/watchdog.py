@@ -1,9 +1,6 @@
-"""Sees from outside that the loop is blocked: says where it is stuck, then ends the process.
+"""The loop's heartbeat: how late it turns, and when it last did. Other threads look at `age_s`."""
 
-A thread watches the heartbeat. Code that never lets go of the interpreter stops that thread too; so the thread
-keeps winding up a timer of the kernel, which counts CPU time and ends the process by SIGPROF when it runs out.
-"""
-
+import asyncio
 import faulthandler
 import os
 import signal
@@ -15,8 +12,44 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidings.platform.lifecycle.exit_codes import ExitCode
+from prometheus_client import Histogram
+
+from tidings.kernel.clock import Clock
+from tidings.platform.lifecycle.component import ExitCode
 from tidings.platform.telemetry import logs
+
+
+class Heartbeat:
+    """Beats on the loop it is started on; `on_beat` runs there with each beat."""
+
+    def __init__(self, clock: Clock, every_s: float, lag: Histogram, on_beat: Callable[[], None]) -> None:
+        self._clock = clock
+        self._every_s = every_s
+        self._lag = lag
+        self._on_beat = on_beat
+        self._next: asyncio.TimerHandle | None = None
+        self.last = clock.monotonic()
+        self.count = 0
+
+    def start(self) -> None:
+        self.last = self._clock.monotonic()
+        self._next = asyncio.get_running_loop().call_later(self._every_s, self._beat)
+
+    def stop(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+
+    def age_s(self) -> float:
+        return self._clock.monotonic() - self.last
+
+    def _beat(self) -> None:
+        now = self._clock.monotonic()
+        self._lag.observe(max(now - self.last - self._every_s, 0.0))
+        self.last = now
+        self.count += 1
+        self._next = asyncio.get_running_loop().call_later(self._every_s, self._beat)
+        self._on_beat()
+
 
 log = logs.get_logger(__name__)
 

@@ -9,16 +9,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from tidings.platform.redis.calls import CommandRouter
-from tidings.platform.redis.cluster import ClusterTopology
-from tidings.platform.redis.events import ChannelHandler
+from tidings.platform.redis.command_router import CommandRouter, Script
 from tidings.platform.redis.keys import Key, KeyBuilder, common_slot, slot
-from tidings.platform.redis.nodes import SingleNode, Topology
 from tidings.platform.redis.options import RedisOptions
-from tidings.platform.redis.resp import Arg, Reply, pack_command
-from tidings.platform.redis.script import Script
-from tidings.platform.redis.subscription import ChannelSubscription
-from tidings.platform.redis.subscriptions import SubscriptionRegistry
+from tidings.platform.redis.pipeline import Arg, Reply, pack_command
+from tidings.platform.redis.pubsub import ChannelHandler, ChannelSubscription, SubscriptionRegistry
+from tidings.platform.redis.topology import ClusterTopology, SingleNode, Topology
 
 # Commands that would block the connection, or change what it means to everybody else on it.
 _NOT_SHARED = frozenset(

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.redis.errors import Address
 
 DEFAULT_PORT = 6379

@@ -1,13 +1,12 @@
-"""The commands of one connection: written together once per turn of the loop, answered in order.
-
-No I/O of its own: it is given bytes and a function that writes. A waiter who leaves does not disturb the
-others: his place in the order stays until the answer has come.
-"""
+"""Bytes to and from a server: RESP3, by hiredis. Commands are packed, answers come as Python values or errors."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 from math import inf
+from typing import Final, cast
+
+import hiredis
 
 from tidings.platform.redis.errors import (
     Address,
@@ -16,8 +15,28 @@ from tidings.platform.redis.errors import (
     OverloadedError,
     RedisError,
     UnreachableError,
+    error_from_reply,
 )
-from tidings.platform.redis.resp import NOTHING, ProtocolError, Push, PushNotification, Reply, reply_reader
+
+type Arg = str | bytes | int | float
+type Reply = bool | int | float | bytes | list[Reply] | dict[Reply, Reply] | None
+type Push = list[bytes]
+
+NOTHING: Final = object()
+"""What a reader gives while an answer is not complete yet; None and False are answers."""
+
+PushNotification = hiredis.PushNotification
+ProtocolError = hiredis.ProtocolError
+
+
+def pack_command(command: str, *args: Arg) -> bytes:
+    # hiredis declares a tuple of one
+    return cast("bytes", hiredis.pack_command((command, *args)))  # type: ignore[arg-type]
+
+
+def reply_reader() -> hiredis.Reader:
+    return hiredis.Reader(replyError=error_from_reply, notEnoughData=NOTHING)
+
 
 type Waiter = tuple[asyncio.Future[Reply], bytes, float]
 """Who waits, for the answer to which bytes, until when. A plain tuple: one is made for every command."""

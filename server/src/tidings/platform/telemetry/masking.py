@@ -17,7 +17,7 @@ from uuid import UUID
 
 import msgspec
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 
 STARS = "***"
 

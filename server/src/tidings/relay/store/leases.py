@@ -5,12 +5,12 @@ from typing import NoReturn
 
 from tidings.kernel.clock import Clock, format_ms
 from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
-from tidings.platform.dynamo.values import Item, ItemValue
 from tidings.relay.model import Lease, ShardId
 from tidings.relay.ports import RelaySourceUnavailableError
-from tidings.tables.items.accounts import SHARD_LEASE
-from tidings.tables.patterns import accounts as patterns
+from tidings.schema.tables.items.accounts import SHARD_LEASE
+from tidings.schema.tables.patterns import accounts as patterns
 
 LEASE_TTL_S = 3 * 24 * 3600
 """Longer than the stream lists a shard that has closed."""

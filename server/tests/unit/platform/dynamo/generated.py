@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from tidings.platform.dynamo.values import ItemValue
+from tidings.platform.dynamo.codec import ItemValue
 
 # Lone surrogates are not Unicode text; DynamoDB refuses them.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -6,8 +6,8 @@ import zlib
 import pytest
 from botocore.session import get_session
 
-from tidings.platform.dynamo import answers, errors
-from tidings.platform.dynamo.answers import check_integrity, error_from_response
+from tidings.platform.dynamo import errors, responses
+from tidings.platform.dynamo.responses import check_integrity, error_from_response
 
 BAD_REQUEST, SERVER_FAULT, UNAVAILABLE = 400, 500, 503
 
@@ -100,7 +100,7 @@ def test_every_error_that_botocore_knows_for_our_calls_has_a_type(service: str) 
         for shape in model.operation_model(name).error_shapes
     }
     assert len(told) > 3
-    assert told - answers._CODES.keys() <= {"InternalServerError"}
+    assert told - responses._CODES.keys() <= {"InternalServerError"}
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,15 @@ from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from hypothesis import given
 from unit.platform.dynamo.generated import broken_numbers, items
 
-from tidings.platform.dynamo.codec import UnsupportedValueError, decode_item, encode_item, format_number
-from tidings.platform.dynamo.tagged import EncodedItem
-from tidings.platform.dynamo.values import Item, ItemValue
+from tidings.platform.dynamo.codec import (
+    EncodedItem,
+    Item,
+    ItemValue,
+    UnsupportedValueError,
+    decode_item,
+    encode_item,
+    format_number,
+)
 
 read = msgspec.json.Decoder(EncodedItem).decode
 

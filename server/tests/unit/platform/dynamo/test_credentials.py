@@ -9,7 +9,7 @@ import botocore.session
 import pytest
 from botocore.credentials import Credentials, RefreshableCredentials
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.dynamo.credentials import (
     LOCAL_KEYS,
     AwsKeys,

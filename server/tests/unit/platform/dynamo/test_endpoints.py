@@ -5,7 +5,7 @@ import ssl
 import botocore.session
 import pytest
 
-from tidings.platform.dynamo.endpoints import DYNAMODB, STREAMS, aws_endpoint, parse_endpoint
+from tidings.platform.dynamo.credentials import DYNAMODB, STREAMS, aws_endpoint, parse_endpoint
 
 
 @pytest.mark.parametrize(

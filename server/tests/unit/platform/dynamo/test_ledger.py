@@ -1,8 +1,8 @@
 """What the ledger counts, and what it gives away for metrics."""
 
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.ledger import CapacityLedger, Sample
-from tidings.platform.dynamo.replies import Consumed, Units
+from tidings.platform.dynamo.capacity import CapacityLedger, Sample
+from tidings.platform.dynamo.responses import Consumed, Units
 
 
 def test_a_row_adds_up_and_says_what_was_guessed() -> None:

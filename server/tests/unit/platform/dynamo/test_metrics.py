@@ -1,8 +1,7 @@
 """What the ledger counts is what a scrape shows."""
 
+from tidings.platform.dynamo.capacity import CapacityLedger, export_capacity
 from tidings.platform.dynamo.errors import ThrottledError
-from tidings.platform.dynamo.ledger import CapacityLedger
-from tidings.platform.dynamo.metrics import export_capacity
 from tidings.platform.telemetry.metrics import MAX_SERIES, Metrics
 
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tidings.platform.dynamo.access import AccessPattern, Consistency, Operation
-from tidings.platform.dynamo.ledger import CapacityLedger
-from tidings.platform.dynamo.plans import PatternChecker, PatternError
+from tidings.platform.dynamo.capacity import CapacityLedger
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.platform.dynamo.requests import PatternChecker, PatternError
 
 READS = (Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS)
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tidings.platform.dynamo import errors
-from tidings.platform.dynamo.retries import Retries, RetryLimits
+from tidings.platform.dynamo.transport import Retries, RetryLimits
 
 LIMITS = RetryLimits(max_tries=4, first_wait_s=0.1, max_wait_s=0.25, budget=30, cost=5, cost_unanswered=10)
 

@@ -4,9 +4,8 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from tidings.platform.dynamo.answers import UNREADABLE
-from tidings.platform.dynamo.codec import encode_item
-from tidings.platform.dynamo.shapes import (
+from tidings.platform.dynamo.codec import Item, encode_item
+from tidings.platform.dynamo.operations import (
     PLAIN,
     BinaryValue,
     BoolValue,
@@ -14,7 +13,7 @@ from tidings.platform.dynamo.shapes import (
     StringValue,
     item_type,
 )
-from tidings.platform.dynamo.values import Item
+from tidings.platform.dynamo.responses import UNREADABLE
 
 
 class Parcel(Struct):

@@ -13,9 +13,8 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from tidings.kernel.secrets import Secret
-from tidings.platform.dynamo.credentials import AwsKeys
-from tidings.platform.dynamo.sigv4 import Signer
+from tidings.kernel.security import Secret
+from tidings.platform.dynamo.credentials import AwsKeys, Signer
 
 REQUESTS = 10_000
 SERVICE = "dynamodb"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tidings.platform.dynamo.records import ChangeType, read_records
+from tidings.platform.dynamo.streams import ChangeType, read_records
 
 
 def body(identity: dict[str, str] | None) -> bytes:

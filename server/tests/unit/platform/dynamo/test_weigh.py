@@ -6,19 +6,18 @@ import pytest
 from hypothesis import given
 from unit.platform.dynamo.generated import items
 
-from tidings.platform.dynamo.codec import encode_item
-from tidings.platform.dynamo.replies import Consumed, QueryReply
-from tidings.platform.dynamo.sizes import item_bytes
-from tidings.platform.dynamo.values import Item
-from tidings.platform.dynamo.weigh import (
+from tidings.platform.dynamo.codec import Item, encode_item
+from tidings.platform.dynamo.item_size import (
     batch_get_units,
     encoded_item_bytes,
     estimate_write_units,
     get_units,
+    item_bytes,
     larger_units,
     put_units,
     query_units,
 )
+from tidings.platform.dynamo.responses import Consumed, QueryReply
 
 KB = 1024
 

@@ -1,8 +1,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from tidings.kernel.secrets import Secret
-from tidings.platform.kafka.connection import KafkaConfig
+from tidings.kernel.security import Secret
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import consumer_config
 from tidings.platform.kafka.publisher import PublisherTuning, producer_config
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from confluent_kafka import TopicPartition
 
-from tidings.platform.kafka import flow as flow_module
-from tidings.platform.kafka.flow import FlowControl
-from tidings.platform.kafka.lane import PartitionFailure
+from tidings.platform.kafka import consumer_thread as flow_module
+from tidings.platform.kafka.consumer_thread import FlowControl
+from tidings.platform.kafka.partition_worker import PartitionFailure
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-    from tidings.platform.kafka.lane import PartitionWorker
+    from tidings.platform.kafka.partition_worker import PartitionWorker
 
 A, B = ("t", 0), ("t", 1)
 

@@ -1,4 +1,4 @@
-from tidings.platform.kafka.health import KafkaHealthTracker
+from tidings.platform.kafka.config import KafkaHealthTracker
 
 
 class Clock:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidings.platform.kafka.errors import UndecodableError
-from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.partition_worker import PartitionWorker, PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.records import Batch, Record
 
 TUNING = PartitionWorkerOptions(

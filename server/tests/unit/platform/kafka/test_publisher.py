@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from tidings.platform.kafka.connection import KafkaConfig, LibrdkafkaConfig
+from tidings.platform.kafka.config import KafkaConfig, LibrdkafkaConfig
 from tidings.platform.kafka.errors import UnknownOutcomeError
+from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
-from tidings.platform.kafka.pump import RecordMetadata
 
 type Deliver = Callable[[KafkaError | None, Any], None]
 

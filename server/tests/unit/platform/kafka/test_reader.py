@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
-from tidings.platform.kafka import reader as reader_module
-from tidings.platform.kafka.commits import OffsetCommits
-from tidings.platform.kafka.health import KafkaHealthTracker
-from tidings.platform.kafka.lane import PartitionWorker, PartitionWorkerOptions, RecordHandlers
-from tidings.platform.kafka.reader import ConsumerThread, PartitionWorkerFactory, ReaderTuning
+from tidings.platform.kafka import consumer_thread as reader_module
+from tidings.platform.kafka.config import KafkaHealthTracker
+from tidings.platform.kafka.consumer_thread import ConsumerThread, PartitionWorkerFactory, ReaderTuning
+from tidings.platform.kafka.partition_worker import (
+    OffsetCommits,
+    PartitionWorker,
+    PartitionWorkerOptions,
+    RecordHandlers,
+)
 from tidings.platform.kafka.records import Batch, PartitionKey, Record
 
 if TYPE_CHECKING:

@@ -5,11 +5,9 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import override
 
-from tidings.platform.lifecycle.board import ProcessStatus
-from tidings.platform.lifecycle.component import Component
-from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.health import Health
+from tidings.platform.lifecycle.component import Component, ExitCode, Health
 from tidings.platform.lifecycle.process import Process, StopOptions
+from tidings.platform.lifecycle.process_status import ProcessStatus
 from tidings.platform.telemetry.metrics import Metrics
 
 DEADLINE_S = 60.0

@@ -5,8 +5,8 @@ import pytest
 from structlog.testing import capture_logs
 from unit.platform.lifecycle.parts import FakeComponent, StillClock
 
-from tidings.platform.lifecycle.board import ComponentState, Phase, ProcessStatus
-from tidings.platform.lifecycle.health import Health
+from tidings.platform.lifecycle.component import Health
+from tidings.platform.lifecycle.process_status import ComponentState, Phase, ProcessStatus
 from tidings.platform.telemetry.metrics import Metrics
 
 WELL = Health(ok=True, reason="", since=StillClock().now())

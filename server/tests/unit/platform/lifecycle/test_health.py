@@ -2,9 +2,13 @@ import asyncio
 
 from unit.platform.lifecycle.parts import StillClock, fail, hang, nothing
 
-from tidings.platform.lifecycle.health import HealthTracker, describe_error
-from tidings.platform.lifecycle.probe import Probe, ProbeOptions
-from tidings.platform.lifecycle.tasks import TaskSupervisor
+from tidings.platform.lifecycle.component import (
+    HealthTracker,
+    Probe,
+    ProbeOptions,
+    TaskSupervisor,
+    describe_error,
+)
 
 
 def test_before_the_first_answer_it_is_not_well() -> None:

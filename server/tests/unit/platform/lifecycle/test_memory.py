@@ -2,7 +2,7 @@
 
 import gc
 
-from tidings.platform.lifecycle.memory import MallocTrimmer, freeze_gc
+from tidings.platform.lifecycle.process import MallocTrimmer, freeze_gc
 
 
 def test_it_is_given_back_once_after_a_crowd_has_left() -> None:

@@ -5,11 +5,11 @@ import pytest
 from structlog.testing import capture_logs
 from unit.platform.lifecycle.parts import StillClock
 
-from tidings.platform.lifecycle.board import ComponentReport, ComponentState, Phase, ProcessReport
-from tidings.platform.lifecycle.exit_codes import ExitCode
-from tidings.platform.lifecycle.loop import loop_factory
-from tidings.platform.lifecycle.pages import livez, readyz
-from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.lifecycle.admin import livez, readyz
+from tidings.platform.lifecycle.component import ExitCode
+from tidings.platform.lifecycle.process import loop_factory
+from tidings.platform.lifecycle.process_status import ComponentReport, ComponentState, Phase, ProcessReport
+from tidings.platform.telemetry.logs import ProcessIdentity
 
 ME = ProcessIdentity("gateway", "one")
 SINCE = StillClock().now()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tidings.platform.lifecycle.pauses import FileFailpoints
+from tidings.platform.lifecycle.file_failpoints import FileFailpoints
 
 
 @pytest.mark.parametrize("steps", [["worker.looked_up"], ["*"]])

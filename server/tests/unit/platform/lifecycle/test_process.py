@@ -6,8 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 from unit.platform.lifecycle.parts import FakeComponent, ProcessRun, fail, hang
 
-from tidings.platform.lifecycle.board import ComponentState, Phase
-from tidings.platform.lifecycle.exit_codes import ExitCode
+from tidings.platform.lifecycle.component import ExitCode
+from tidings.platform.lifecycle.process_status import ComponentState, Phase
 
 
 def test_components_start_in_order_and_stop_in_reverse() -> None:

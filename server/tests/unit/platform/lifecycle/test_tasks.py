@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 import pytest
 from unit.platform.lifecycle.parts import fail, hang, nothing
 
-from tidings.platform.lifecycle.tasks import TaskEndedError, TaskSupervisor
+from tidings.platform.lifecycle.component import TaskEndedError, TaskSupervisor
 
 
 def crashes(

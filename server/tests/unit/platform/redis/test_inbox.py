@@ -1,12 +1,12 @@
 """The bounded inbox: what does not fit is a loss, told like any other."""
 
+from fixtures.event_recorder import Recorder, vanished
 from fixtures.loops import run
-from fixtures.recorder import Recorder, vanished
+from fixtures.redis_event_queue import EventQueue
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.platform.redis.events import ChannelEvent, ChannelLost, ChannelMessage, ChannelSubscribed
-from tidings.platform.redis.inbox import EventQueue
+from tidings.platform.redis.pubsub import ChannelEvent, ChannelLost, ChannelMessage, ChannelSubscribed
 
 
 def message(number: int) -> ChannelMessage:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
-from fixtures.recorder import Recorder
+from fixtures.event_recorder import Recorder
 
-from tidings.platform.redis import subscriptions as subject
+from tidings.platform.redis import pubsub as subject
 from tidings.platform.redis.errors import Address, OutcomeUnknownError
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.options import RedisOptions
-from tidings.platform.redis.resp import Reply
-from tidings.platform.redis.subscription import ChannelSubscription
-from tidings.platform.redis.subscriptions import SubscriptionRegistry
+from tidings.platform.redis.pipeline import Reply
+from tidings.platform.redis.pubsub import ChannelSubscription, SubscriptionRegistry
 
 A, B = Address("a", 1), Address("b", 2)
 

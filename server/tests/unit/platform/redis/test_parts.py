@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.redis.client import _frame
-from tidings.platform.redis.cluster import parse_slots
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import (
     Address,
     AskRedirectError,
@@ -19,7 +19,7 @@ from tidings.platform.redis.errors import (
 )
 from tidings.platform.redis.keys import Key, KeyBuilder, common_slot, slot
 from tidings.platform.redis.options import RedisOptions
-from tidings.platform.redis.script import Script
+from tidings.platform.redis.topology import parse_slots
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}#:"), min_size=1, max_size=12)
 

@@ -18,8 +18,7 @@ from tidings.platform.redis.errors import (
     ServerError,
     UnreachableError,
 )
-from tidings.platform.redis.pipeline import Pipeline
-from tidings.platform.redis.resp import ProtocolError, Reply, pack_command, reply_reader
+from tidings.platform.redis.pipeline import Pipeline, ProtocolError, Reply, pack_command, reply_reader
 
 HERE = Address("somewhere", 6379)
 

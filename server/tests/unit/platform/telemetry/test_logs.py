@@ -16,11 +16,9 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from tidings.kernel import security
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.secrets import Secret
-from tidings.kernel.security import SecurityEventKind
+from tidings.kernel.security import Secret, SecurityEventKind
 from tidings.platform.telemetry import logs
-from tidings.platform.telemetry.identity import ProcessIdentity
-from tidings.platform.telemetry.logs import LogOptions, LogSink
+from tidings.platform.telemetry.logs import LogOptions, LogSink, ProcessIdentity
 
 pytestmark = pytest.mark.usefixtures("untouched_logging")
 
@@ -162,7 +160,7 @@ def in_a_terminal(form: str, **environment: str) -> str:
     """What a process writes to a terminal."""
     leader, follower = pty.openpty()
     code = (
-        "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.identity import ProcessIdentity; "
+        "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.logs import ProcessIdentity; "
         f"logs.configure_logs(ProcessIdentity('sample', 'one'), logs.LogOptions(format={form!r})); logs.get_logger('here').info('seen')"
     )
     environ = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environment
@@ -254,7 +252,7 @@ def test_our_own_lines_of_the_standard_library_follow_our_own_level(
     logs.configure_logs(
         ProcessIdentity("sample", "one"), LogOptions(level=level, library_level="error"), stream=stream
     )
-    logging.getLogger("tidings.accounts.jwks").debug("ours")
+    logging.getLogger("tidings.accounts.verification_keys").debug("ours")
     logging.getLogger("tidings.kafka").warning("librdkafka's")
     logging.getLogger("botocore").warning("theirs")
     assert [line["event"] for line in stream.lines] == (["ours"] if is_shown else [])

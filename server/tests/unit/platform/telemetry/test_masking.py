@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.kernel.errors import Code
-from tidings.kernel.secrets import Secret
+from tidings.kernel.security import Secret
 from tidings.platform.telemetry import masking
 from tidings.platform.telemetry.masking import (
     STARS,

@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, get_current_span
 
-from tidings.platform.telemetry import export, tracing
-from tidings.platform.telemetry.identity import ProcessIdentity
+from tidings.platform.telemetry import tracing
+from tidings.platform.telemetry.logs import ProcessIdentity
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
 ME = ProcessIdentity("sample", "one")
@@ -19,7 +19,7 @@ ME = ProcessIdentity("sample", "one")
 
 def recording(ratio: float = 1.0) -> tuple[Tracing, InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
-    return export.exporter_tracing(ME, TracingOptions(ratio=ratio), exporter), exporter
+    return tracing.exporter_tracing(ME, TracingOptions(ratio=ratio), exporter), exporter
 
 
 def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -160,7 +160,7 @@ class Stuck(SpanExporter):
 def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
     exporter = Stuck()
     options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
-    traced = export.exporter_tracing(ME, options, exporter)
+    traced = tracing.exporter_tracing(ME, options, exporter)
     before = time.process_time()
     for _ in range(2_000):
         with traced.span("work"):

@@ -1,0 +1,175 @@
+"""What a history says, once and for all rules: the columns, the log of each chat as it was seen, who was in when."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple, final
+
+import numpy as np
+
+from tidings_harness.checking.pair_index import starts
+from tidings_harness.history.events import (
+    NUMBER_BITS,
+    EntryCategory,
+    EventKind,
+    Events,
+    Flags,
+    Numbers,
+    Outcome,
+)
+from tidings_harness.history.loader import History
+
+OPEN: Final = 2**32
+"""Still a member."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Every entry that a device got, in the order in which it came."""
+
+    device: Numbers
+    chat: Numbers
+    connection: Numbers
+    sequence: Numbers
+    message: Numbers
+    is_message: Flags
+    is_asked: Flags
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+
+class Interval(NamedTuple):
+    """The user sees `joined < sequence <= removed` of the chat."""
+
+    user: int
+    chat: int
+    joined: int
+    removed: int
+
+
+def column(events: Events, name: str) -> Numbers:
+    found: Numbers = events[name].astype(np.int64)
+    return found
+
+
+@final
+class HistoryIndex:
+    def __init__(self, history: History) -> None:
+        self.names = history.names
+        self._history = history
+        given = history.of(EventKind.GIVEN)
+        self.deliveries = Deliveries(
+            device=column(given, "device"),
+            chat=column(given, "chat"),
+            connection=column(given, "connection"),
+            sequence=column(given, "sequence"),
+            message=column(given, "message"),
+            is_message=given["sort"] == EntryCategory.MESSAGE,
+            is_asked=given["is_asked"] != 0,
+        )
+        sent = history.of(EventKind.SENT)
+        self.sends = history.of(EventKind.SEND)
+        self.acked = sent[sent["outcome"] == Outcome.OK]
+        self.failed = sent[sent["outcome"] == Outcome.FAILED]
+        self.quiet = column(history.of(EventKind.QUIET), "device")
+
+    @cached_property
+    def heads(self) -> Numbers:
+        """By chat, the highest sequence that anybody saw or was told of."""
+        heads = np.zeros(len(self.names), np.int64)
+        np.maximum.at(heads, self.deliveries.chat, self.deliveries.sequence)
+        np.maximum.at(heads, column(self.acked, "chat"), column(self.acked, "sequence"))
+        return heads
+
+    @cached_property
+    def chat_starts(self) -> Numbers:
+        return starts(self.heads + 1)
+
+    @cached_property
+    def delivered_positions(self) -> Numbers:
+        return self.chat_starts[self.deliveries.chat] + self.deliveries.sequence
+
+    @cached_property
+    def acked_positions(self) -> Numbers:
+        return self.chat_starts[column(self.acked, "chat")] + column(self.acked, "sequence")
+
+    @cached_property
+    def log(self) -> Numbers:
+        """By place: which message or other entry stands there, as the first who saw it says; 0: nobody did."""
+        log = np.zeros(self.chat_starts[-1], np.int64)
+        log[self.acked_positions[::-1]] = column(self.acked, "message")[::-1]
+        log[self.delivered_positions[::-1]] = self.deliveries.message[::-1]
+        return log
+
+    @cached_property
+    def message_positions(self) -> Numbers:
+        """Where messages stand, seen or told of."""
+        is_message = np.zeros(self.chat_starts[-1], np.bool_)
+        is_message[self.delivered_positions[self.deliveries.is_message]] = True
+        is_message[self.acked_positions] = True
+        return np.flatnonzero(is_message)
+
+    @cached_property
+    def chat_at(self) -> Numbers:
+        """By place: of which chat it is."""
+        return np.repeat(np.arange(len(self.names)), self.heads + 1)
+
+    @cached_property
+    def _number_starts(self) -> Numbers:
+        """By writer: where his messages' numbers begin, if those of all writers lie one behind the other."""
+        sent = column(self.sends, "message")
+        most = np.zeros(int((sent >> NUMBER_BITS).max(initial=0)) + 1, np.int64)
+        np.maximum.at(most, sent >> NUMBER_BITS, sent & (1 << NUMBER_BITS) - 1)
+        return starts(most + 1)
+
+    @property
+    def message_count(self) -> int:
+        return int(self._number_starts[-1])
+
+    def message_index(self, messages: Numbers) -> Numbers:
+        """A small number for each message that was sent; -1 for what no writer ever sent."""
+        at, number = messages >> NUMBER_BITS, messages & (1 << NUMBER_BITS) - 1
+        begin = self._number_starts
+        inside = (at >= 0) & (at < len(begin) - 1)
+        at = np.where(inside, at, 0)
+        return np.where(inside & (number < begin[at + 1] - begin[at]), begin[at] + number, -1)
+
+    @cached_property
+    def users(self) -> Numbers:
+        """By device: whose it is; -1: no device."""
+        devices = self._history.of(EventKind.DEVICE)
+        users = np.full(len(self.names), -1, np.int64)
+        users[column(devices, "device")] = column(devices, "value")
+        return users
+
+    @cached_property
+    def devices(self) -> dict[int, list[int]]:
+        """By user."""
+        found = defaultdict[int, list[int]](list)
+        for device in np.flatnonzero(self.users >= 0):
+            found[int(self.users[device])].append(int(device))
+        return found
+
+    @cached_property
+    def intervals(self) -> list[Interval]:
+        """As the entries themselves say. A join is seen by who it lets in, a leave by whom it takes out."""
+        kinds = self._history.events["kind"]
+        moves = self._history.events[(kinds == EventKind.IN) | (kinds == EventKind.OUT)]
+        columns = (column(moves, name).tolist() for name in ("value", "chat", "sequence", "kind"))
+        found: list[Interval] = []
+        for user, chat, sequence, kind in sorted(set(zip(*columns, strict=True))):
+            last = found[-1] if found and found[-1][:2] == (user, chat) else None
+            is_in = last is not None and last.removed == OPEN
+            if kind == EventKind.IN and not is_in:
+                found.append(Interval(user, chat, sequence - 1, OPEN))
+            elif kind == EventKind.OUT and is_in and last:
+                found[-1] = last._replace(removed=sequence)
+        return found
+
+    def events(self, kind: EventKind) -> Events:
+        return self._history.of(kind)
+
+    def chat_and_sequence(self, place: int) -> str:
+        chat = int(self.chat_at[place])
+        return f"{self.names[chat]} at {place - self.chat_starts[chat]}"

@@ -1,0 +1,278 @@
+"""A run against inboxes: a server that sends and takes back, users with devices that read and mark, until all is quiet."""
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any, Final, Self, final
+
+import httpx
+
+from tidings_harness.notifications.history import Action, ActionOutcome, InboxRead, Journal, SeenNotification
+from tidings_harness.notifications.lifetimes import NotificationLifetime
+from tidings_harness.notifications.reader import InboxUser
+from tidings_harness.workload.target import SetupFailed, TargetInstallation
+from tidings_sdk.errors import TidingsError
+
+_TRIES: Final = 6
+_RETRY_S: Final = 0.5
+_REFUSED: Final = range(400, 500)
+_NOT_FINAL: Final = {408, 425, 429}
+_SENDERS: Final = 2
+_OVER_S: Final = 1.5
+_MAX_LIVE: Final = 60
+"""So many notices are live at most: more are taken back, so that a list stays a few pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationLoad:
+    """`key`: of the tenant's own server, for sends. `apis`: REST edges; a request goes to the next of them.
+
+    `read_apis`: those that lists are read from besides, and nothing is sent to. `expiring`, `ramping`: shares of sends
+    that are over after seconds, and of broadcasts that come in steps.
+    """
+
+    site: TargetInstallation
+    apis: list[str]
+    key: str
+    read_apis: tuple[str, ...] = ()
+    users: int = 8
+    inbox: str = "default"
+    deeds_per_s: float = 4.0
+    expiring: float = 0.2
+    ramping: float = 0.15
+
+
+@final
+@dataclass(slots=True)
+class _Sent:
+    """`ends_s`: on the clock of this process. `is_partial`: a ramp that stops before everybody has it."""
+
+    number: int
+    notification: str
+    users: frozenset[str]
+    ends_s: float = inf
+    is_partial: bool = False
+    is_redacted: bool = False
+
+    @property
+    def is_gone(self) -> bool:
+        return self.is_redacted or time.monotonic() > self.ends_s
+
+
+@final
+class TenantServer:
+    """The tenant's own. A deed is tried again with its key until it is answered; else nobody knows."""
+
+    def __init__(self, load: NotificationLoad, journal: Journal) -> None:
+        self._load, self._journal = load, journal
+        self._turn = 0
+        self._http = httpx.AsyncClient(timeout=10, trust_env=False)
+        self.sent: list[_Sent] = []
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def ask(
+        self, method: str, path: str, body: object = None, key: str = ""
+    ) -> tuple[ActionOutcome, Any]:
+        headers = {"Authorization": f"Bearer {self._load.key}"} | ({"Idempotency-Key": key} if key else {})
+        for attempt in range(_TRIES):
+            self._turn += 1
+            url = self._load.apis[self._turn % len(self._load.apis)] + path
+            try:
+                answer = await self._http.request(method, url, json=body, headers=headers)
+            except httpx.HTTPError:
+                await asyncio.sleep(_RETRY_S)
+                continue
+            if answer.is_success:
+                return ActionOutcome.OK, answer.json() if answer.content else None
+            if answer.status_code in _REFUSED and answer.status_code not in _NOT_FINAL:
+                # an earlier try may have been taken, and the notice be over by now
+                return ActionOutcome.UNKNOWN if attempt else ActionOutcome.FAILED, answer.text
+            await asyncio.sleep(_RETRY_S)
+        return ActionOutcome.UNKNOWN, None
+
+    async def found(self, pros: Sequence[str]) -> None:
+        """The inbox, a segment, and who is in it."""
+        place = f"/v1/inboxes/{self._load.inbox}"
+        steps: list[tuple[str, str, object]] = [("PUT", place, {"title": "Harness", "categories": ["news"]})]
+        steps += [("PUT", "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})]
+        steps += [("PUT", f"/v1/users/{user}/profile", {"attributes": {"plan": "pro"}}) for user in pros]
+        for method, path, body in steps:
+            outcome, why = await self.ask(method, path, body)
+            if outcome is not ActionOutcome.OK:
+                raise SetupFailed(f"{method} {path} was not done. {why or 'No edge answered.'}")
+
+    async def broadcast(self, users: Sequence[str], segment: str | None, terms: NotificationLifetime) -> None:
+        more = {"segment": segment} if segment else {}
+        await self._send(Action.BROADCAST, users, "broadcasts", more, terms)
+
+    async def direct(self, users: Sequence[str], terms: NotificationLifetime) -> None:
+        await self._send(Action.DIRECT, users, "notices", {"uids": list(users)}, terms)
+
+    async def redact(self) -> None:
+        there = [each for each in self.sent if not each.is_gone]
+        if not there:
+            return
+        which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
+        which.is_redacted = True
+        number = self._journal.begin(Action.REDACT, (), [which.number])
+        outcome, _ = await self.ask("DELETE", f"/v1/inboxes/{self._load.inbox}/notices/{which.notification}")
+        self._journal.end(number, outcome)
+        if outcome is not ActionOutcome.OK:
+            # whether it is shown nobody knows
+            self.sent.remove(which)
+
+    async def _send(
+        self,
+        deed: Action,
+        users: Sequence[str],
+        path: str,
+        more: Mapping[str, object],
+        terms: NotificationLifetime,
+    ) -> None:
+        number = self._journal.begin(deed, users, life_s=terms.life_s, ramp=terms.ramp)
+        ends_s = time.monotonic() + terms.life_s if terms.life_s else inf
+        message = {"title": f"deed {number}", "number": number}
+        body = {"message": message, "category": "news", **more, **terms.body()}
+        outcome, sent = await self.ask(
+            "POST", f"/v1/inboxes/{self._load.inbox}/{path}", body, key=uuid.uuid4().hex
+        )
+        self._journal.end(number, outcome)
+        if outcome is ActionOutcome.OK:
+            self.sent.append(_Sent(number, sent["id"], frozenset(users), ends_s, terms.is_partial))
+
+
+@final
+class NotificationRun:
+    """`async with` it: everybody looks when it begins."""
+
+    def __init__(self, load: NotificationLoad, directory: Path) -> None:
+        self.load = load
+        self.journal = Journal(directory)
+        self.server = TenantServer(load, self.journal)
+        mark = uuid.uuid4().hex[:6]
+        self._users = [f"n{mark}-{number}" for number in range(load.users)]
+        self._pros = self._users[: len(self._users) // 2]
+        self.readers = [InboxUser(load.site, self.journal, user, load.inbox) for user in self._users]
+        self._loops: list[asyncio.Future[None]] = []
+
+    async def __aenter__(self) -> Self:
+        await self.server.found(self._pros)
+        await asyncio.gather(*(reader.start() for reader in self.readers))
+        loops = [self._every(1 / self.load.deeds_per_s, self._act) for _ in range(_SENDERS)]
+        loops += [self._every(0.25, reader.act) for reader in self.readers]
+        loops += [self._every(1.0, self._read_over_rest)]
+        self._loops = [asyncio.ensure_future(loop) for loop in loops]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._hush()
+        await asyncio.gather(*(reader.stop() for reader in self.readers))
+        await self.server.close()
+        self.journal.__exit__()
+
+    async def sent_more(self, count: int, within_s: float = 60.0) -> None:
+        """Until so many more were accepted."""
+        goal = len(self.server.sent) + count
+        async with asyncio.timeout(within_s):
+            while len(self.server.sent) < goal:  # noqa: ASYNC110 - many set it
+                await asyncio.sleep(0.05)
+
+    async def wait_until_idle(self, within_s: float = 60.0) -> None:
+        """Nobody does anything new, and what is to expire does; then everybody's last look, when his list has all that
+        is to be there.
+        """
+        await self._hush()
+        ends_s = max((each.ends_s for each in self.server.sent if each.ends_s < inf), default=0.0)
+        await asyncio.sleep(max(0.0, ends_s + _OVER_S - time.monotonic()))
+        await asyncio.gather(*(self._last(reader, within_s) for reader in self.readers))
+
+    async def _last(self, reader: InboxUser, within_s: float) -> None:
+        deadline = time.monotonic() + within_s
+        while True:
+            look = await self._patiently(reader.read_inbox)
+            is_late = time.monotonic() > deadline
+            if look is not None and (is_late or self._is_whole(reader.user, look)):
+                reader.note(look, is_last=True)
+                return
+            if time.monotonic() > deadline + within_s:
+                raise TimeoutError(f"The inbox of {reader.user} could not be read.")
+            await asyncio.sleep(0.5)
+
+    def _is_whole(self, user: str, look: InboxRead) -> bool:
+        seen = {each.number for each in look.seen}
+        return all(
+            (each.number in seen) != each.is_gone
+            for each in self.server.sent
+            if user in each.users and not (each.is_partial and not each.is_gone)
+        )
+
+    async def _patiently(self, ask: Callable[[], Awaitable[InboxRead]]) -> InboxRead | None:
+        try:
+            return await ask()
+        except (TidingsError, TimeoutError):
+            return None
+
+    async def _act(self) -> None:
+        chance = random.random()  # noqa: S311 - spreads load
+        if chance < 0.2 or sum(not each.is_gone for each in self.server.sent) > _MAX_LIVE:  # noqa: PLR2004 - a share
+            await self.server.redact()
+        elif chance < 0.4:  # noqa: PLR2004 - a share
+            some = random.sample(self._users, min(len(self._users), random.randint(1, 3)))  # noqa: S311 - no secret
+            await self.server.direct(some, NotificationLifetime.drawn(self.load.expiring, 0.0))
+        elif chance < 0.6:  # noqa: PLR2004 - a share
+            await self.server.broadcast(self._pros, "pros", self._terms())
+        else:
+            await self.server.broadcast(self._users, None, self._terms())
+
+    def _terms(self) -> NotificationLifetime:
+        return NotificationLifetime.drawn(self.load.expiring, self.load.ramping)
+
+    async def _read_over_rest(self) -> None:
+        """Over REST, on each edge in turn: readers of other processes."""
+        user = random.choice(self._users)  # noqa: S311 - no secret
+        for api in [*self.load.apis, *self.load.read_apis]:
+            look = await read_inbox_over_rest(api, self.load, user)
+            if look is not None:
+                self.journal.note(look)
+
+    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds * random.uniform(0.6, 1.4))  # noqa: S311 - spreads load
+            try:
+                await deed()
+            except (httpx.HTTPError, TidingsError, TimeoutError):
+                continue
+
+    async def _hush(self) -> None:
+        """A deed that is under way is let finish: its outcome is wanted."""
+        loops, self._loops = self._loops, []
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
+
+
+async def read_inbox_over_rest(api: str, load: NotificationLoad, user: str) -> InboxRead | None:
+    """None: it was refused or cut off."""
+    headers = {"Authorization": f"Bearer {load.site.token(user)}"}
+    begun, seen, cursor = time.monotonic_ns(), list[SeenNotification](), ""
+    async with httpx.AsyncClient(base_url=api, headers=headers, timeout=10, trust_env=False) as http:
+        while True:
+            answer = await http.get(f"/v1/inboxes/{load.inbox}/notices?limit=100{cursor}")
+            if not answer.is_success:
+                return None
+            page = answer.json()
+            seen += [SeenNotification(each["message"]["number"], each["is_read"]) for each in page["notices"]]
+            if page.get("cursor") is None:
+                break
+            cursor = f"&cursor={page['cursor']}"
+    ended = time.monotonic_ns()
+    return InboxRead(
+        user=user, begun_ns=begun, ended_ns=ended, seen=tuple(seen), unread=0, up_to=0, is_rest=True
+    )

@@ -1,0 +1,191 @@
+"""A history that a good installation would leave, made up: what mutants break, and what the checker's speed is told of.
+
+In each chat one member comes late, one is removed and comes back, everybody reconnects once; some sends fail, some
+are never answered, and of those every other one stands in the log.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tidings_harness.history.events import RECORD, EntryCategory, EventKind, Events, Numbers, Outcome
+from tidings_harness.history.loader import History
+
+_WRITER: Final = 1 << 40
+_OTHER: Final = 1 << 62
+_ROUNDS: Final = 8
+_QUIET_NS: Final = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticSetup:
+    chats: int = 4
+    members: int = 5
+    devices: int = 2
+    entries: int = 63
+
+
+def synthesize(town: SyntheticSetup) -> History:
+    """Names: chats first, then users, then devices, so that all numbers can be computed."""
+    chats = [_chat(town, chat) for chat in range(town.chats)]
+    parts = [_devices(town), *(part for chat in chats for part in chat)]
+    given = np.concatenate([part for part in parts if part["kind"][0] == EventKind.GIVEN])
+    others = [part for part in parts if part["kind"][0] != EventKind.GIVEN]
+    mixed = given[np.argsort(given["at_ns"], kind="stable")]
+    return History(np.concatenate([others[0], *others[1:], mixed, *_end(town, chats)]), _names(town))
+
+
+def make(count: int, kind: EventKind, **columns: object) -> Events:
+    events = np.zeros(count, RECORD)
+    events["kind"] = kind
+    for name, values in columns.items():
+        events[name] = values
+    return events
+
+
+def user_id(town: SyntheticSetup, chat: int, member: int) -> int:
+    return town.chats + chat * town.members + member
+
+
+def device_id(town: SyntheticSetup, chat: int, member: int, device: int) -> int:
+    users = town.chats * (1 + town.members)
+    return users + (chat * town.members + member) * town.devices + device
+
+
+def _names(town: SyntheticSetup) -> list[str]:
+    users = [f"user-{n}" for n in range(town.chats * town.members)]
+    devices = [f"{user}/{device}" for user in users for device in range(town.devices)]
+    return [f"chat-{n}" for n in range(town.chats)] + users + devices
+
+
+def _devices(town: SyntheticSetup) -> Events:
+    devices = np.arange(town.chats * town.members * town.devices)
+    first = device_id(town, 0, 0, 0)
+    return make(
+        len(devices), EventKind.DEVICE, device=first + devices, value=town.chats + devices // town.devices
+    )
+
+
+def moves(town: SyntheticSetup) -> tuple[int, int, int]:
+    """Where the last member comes late, where the one before him is removed, and where he is back."""
+    return town.entries // 4, town.entries // 2, town.entries * 3 // 4
+
+
+def _chat(town: SyntheticSetup, chat: int) -> list[Events]:
+    late, gone, back = moves(town)
+    sequences = np.arange(1, town.entries + 1)
+    is_message = ~np.isin(sequences, (1, late, gone, back))
+    numbers = _WRITER | (chat * (town.entries * 2) + sequences)
+    entries = np.where(is_message, numbers, _OTHER | (chat * town.entries + sequences))
+    first = make(
+        town.members - 1,
+        EventKind.IN,
+        chat=chat,
+        sequence=1,
+        value=user_id(town, chat, 0) + np.arange(town.members - 1),
+    )
+    last = user_id(town, chat, town.members - 1)
+    memberships = [
+        first,
+        make(1, EventKind.IN, chat=chat, sequence=late, value=last),
+        make(1, EventKind.OUT, chat=chat, sequence=gone, value=last - 1),
+        make(1, EventKind.IN, chat=chat, sequence=back, value=last - 1),
+    ]
+    return [
+        *memberships,
+        *_sends(town, chat, sequences[is_message], numbers[is_message]),
+        *_given(town, chat, entries),
+    ]
+
+
+def _sends(town: SyntheticSetup, chat: int, sequences: Numbers, numbers: Numbers) -> list[Events]:
+    """By the first member. Every tenth has no answer; as many more fail, and as many are lost without a trace."""
+    device = device_id(town, chat, 0, 0)
+    answered = sequences % 10 != 0
+    refused = numbers[::10] + town.entries
+    vanished = numbers[5::10] + town.entries
+    begun = np.concatenate([numbers, refused, vanished])
+    return [
+        make(len(begun), EventKind.SEND, device=device, chat=chat, message=begun),
+        make(
+            int(answered.sum()),
+            EventKind.SENT,
+            device=device,
+            chat=chat,
+            message=numbers[answered],
+            sequence=sequences[answered],
+            outcome=Outcome.OK,
+        ),
+        make(len(refused), EventKind.SENT, device=device, chat=chat, message=refused, outcome=Outcome.FAILED),
+    ]
+
+
+def _given(town: SyntheticSetup, chat: int, entries: Numbers) -> list[Events]:
+    late, gone, back = moves(town)
+    sequences = np.arange(1, town.entries + 1)
+    found = []
+    for member in range(town.members):
+        for number in range(town.devices):
+            device = device_id(town, chat, member, number)
+            mine = sequences >= late if member == town.members - 1 else sequences > 0
+            if member == town.members - 2:
+                mine &= (sequences <= gone) | (sequences >= back)
+            held = sequences[mine]
+            found.append(
+                make(
+                    len(held),
+                    EventKind.GIVEN,
+                    at_ns=held * 1_000_000,
+                    device=device,
+                    chat=chat,
+                    connection=device * 2 + (held > town.entries // 3),
+                    sequence=held,
+                    message=entries[held - 1],
+                    sort=np.where(entries[held - 1] < _OTHER, EntryCategory.MESSAGE, EntryCategory.OTHER),
+                )
+            )
+    return found
+
+
+def _end(town: SyntheticSetup, chats: list[list[Events]]) -> list[Events]:
+    devices = np.arange(town.chats * town.members * town.devices) + device_id(town, 0, 0, 0)
+    found = [make(len(devices), EventKind.QUIET, device=devices, at_ns=_QUIET_NS)]
+    for chat in range(len(chats)):
+        found += _reads(town, chat)
+    return found
+
+
+def _reads(town: SyntheticSetup, chat: int) -> list[Events]:
+    """The second member reads on and on, and looks after each time; the others look once, at the end."""
+    upto = np.linspace(2, town.entries - 3, _ROUNDS).astype(np.int64)
+    at = np.arange(_ROUNDS) * 1_000 + 10
+    reader, device = user_id(town, chat, 1), device_id(town, chat, 1, 0)
+    facts = {"device": device, "chat": chat, "sequence": upto, "message": np.arange(_ROUNDS) + 1}
+    users = np.arange(town.members)
+    reads = np.where(users == 1, upto[-1], 0)
+    return [
+        make(_ROUNDS, EventKind.READ, **facts, at_ns=at),
+        make(_ROUNDS, EventKind.READ_DONE, **facts, at_ns=at + 100, outcome=Outcome.OK),
+        make(_ROUNDS, EventKind.ROW, value=reader, chat=chat, sequence=upto, at_ns=at + 200),
+        make(
+            town.members,
+            EventKind.ROW,
+            value=user_id(town, chat, 0) + users,
+            chat=chat,
+            sequence=reads,
+            message=_unread(town, reads),
+            at_ns=_QUIET_NS + 1,
+        ),
+    ]
+
+
+def _unread(town: SyntheticSetup, reads: Numbers) -> Numbers:
+    late, gone, back = moves(town)
+    since = np.zeros(town.members, np.int64)
+    since[-1], since[-2] = late - 1, back - 1
+    above = np.maximum(reads, since)
+    others = np.sum([place > above for place in (1, late, gone, back)], axis=0)
+    unread: Numbers = town.entries - above - others
+    unread[0] = 0
+    return unread

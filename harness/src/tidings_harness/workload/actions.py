@@ -1,0 +1,151 @@
+"""What people do while a run goes on, each as a loop that ends when it is cancelled."""
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import httpx
+
+from tidings_harness.history.events import EventKind, Outcome
+from tidings_harness.workload.light_device import LightDevice
+from tidings_harness.workload.run_state import RunState, entry_text
+from tidings_harness.workload.scenario import Scenario
+from tidings_harness.workload.sdk_device import SdkDevice
+from tidings_harness.workload.target import RestClient
+from tidings_sdk.errors import RequestTimeout
+from tidings_sdk.frames.messages import CommitResult, Send
+from tidings_sdk.frames.structs import Body, ErrorBody
+
+_MAX_IN_FLIGHT: Final = 64
+_STALE_BY: Final = 7
+_COMES_BACK: Final = 7
+"""A membership has room for eight stays."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """One chat with its people. The owner and the speakers stay, the others may be removed and come back."""
+
+    chat: str
+    owner: str
+    members: Sequence[str]
+    speakers: list[SdkDevice]
+    devices: list[LightDevice]
+    stranger: LightDevice | None = None
+    in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
+    to_remove: Iterator[str] = field(init=False)
+    """Each of the others in turn, as often as one may come back."""
+
+    def __post_init__(self) -> None:
+        self.to_remove = iter([*self.members[len(self.speakers) :]] * _COMES_BACK)
+
+    def everyone(self) -> list[LightDevice | SdkDevice]:
+        return [*self.devices, *self.speakers]
+
+
+@dataclass(slots=True, kw_only=True)
+class UserActions:
+    scenario: Scenario
+    ledger: RunState
+    rest_client: RestClient
+
+    def of(self, group: Group) -> list[Coroutine[None, None, None]]:
+        wanted = self.scenario
+        loops: list[Coroutine[None, None, None]] = [self._talk(group)]
+        if wanted.stutters and group.devices:
+            loops.append(self._every(0.7, lambda: self._stutter(group)))
+        if wanted.reads:
+            loops.append(self._every(0.4, lambda: self._read(group)))
+        if wanted.churns:
+            loops.append(self._every(1.5, lambda: self._churn(group)))
+        if group.stranger is not None:
+            stranger = group.stranger
+            loops.append(self._every(1.1, lambda: self._intrude(group, stranger)))
+        return loops
+
+    async def list_rows(self, user: str) -> None:
+        asked_ns = time.monotonic_ns()
+        recorder = self.ledger.recorder
+        for row in await self.rest_client.chats(user):
+            recorder.row(
+                recorder.name(user), recorder.name(row.chat), asked_ns, read=row.read, unread=row.unread
+            )
+        recorder.flush()
+
+    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+        """What is refused or not answered while something is broken is tried again next time."""
+        while True:
+            await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
+            try:
+                await deed()
+            except (httpx.HTTPError, RequestTimeout, TimeoutError):
+                continue
+
+    async def _talk(self, group: Group) -> None:
+        """Open loop: what is slow is not asked less, up to a bound."""
+        for speaker in itertools.cycle(group.speakers):
+            await asyncio.sleep(random.expovariate(self.scenario.rate))
+            if len(group.in_flight) < _MAX_IN_FLIGHT:
+                task = asyncio.create_task(speaker.send(group.chat, self.scenario.text_bytes))
+                group.in_flight.add(task)
+                task.add_done_callback(group.in_flight.discard)
+
+    async def _stutter(self, group: Group) -> None:
+        """The same frame twice, as by a client that lost the answer to the first."""
+        await self._say(group, group.devices[0], times=2)
+
+    async def _intrude(self, group: Group, stranger: LightDevice) -> None:
+        """By hand: the SDK would ask where the log is, and hear there already that he has no business in it."""
+        await self._say(group, stranger, times=1)
+
+    async def _say(self, group: Group, device: LightDevice, times: int) -> None:
+        recorder, chat = self.ledger.recorder, self.ledger.recorder.name(group.chat)
+        message = recorder.new_message()
+        send = Send(
+            chat=group.chat,
+            client_message_id=f"harness-{message:x}",
+            after=self.ledger.heads[group.chat],
+            text=entry_text(message, self.scenario.text_bytes),
+        )
+        recorder.begin(EventKind.SEND, device=device.number, chat=chat, message=message)
+        for _ in range(times):
+            answer = await device.ask(send)
+            sequence = answer.sequence if isinstance(answer, CommitResult) else 0
+            self.ledger.committed(group.chat, sequence)
+            recorder.end(
+                EventKind.SENT,
+                _outcome(answer),
+                device=device.number,
+                chat=chat,
+                message=message,
+                sequence=sequence,
+            )
+
+    async def _read(self, group: Group) -> None:
+        """Now and then by a device that lags behind, which must not take back what the other said."""
+        speaker = random.choice(group.speakers)  # noqa: S311 - no secret
+        position = speaker.positions.get(group.chat, 0)
+        if position > _STALE_BY:
+            await speaker.read(group.chat, position)
+            await speaker.read(group.chat, position - _STALE_BY)
+            await self.list_rows(speaker.user)
+
+    async def _churn(self, group: Group) -> None:
+        who = next(group.to_remove, None)
+        if who is None:
+            return
+        await self.rest_client.remove(group.chat, group.owner, who)
+        await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
+        await self.rest_client.add(group.chat, group.owner, who)
+
+
+def _outcome(answer: Body) -> Outcome:
+    """Refused for good, or else unknown: what may succeed later may have succeeded already."""
+    if isinstance(answer, CommitResult):
+        return Outcome.OK
+    is_final = isinstance(answer, ErrorBody) and not answer.retryable and answer.code != "internal"
+    return Outcome.FAILED if is_final else Outcome.UNKNOWN

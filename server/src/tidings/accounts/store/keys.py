@@ -1,0 +1,204 @@
+"""API keys in the table `tenants`."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidings.accounts.api_keys import ApiKey, ApiKeyName
+from tidings.accounts.model import Scope
+from tidings.accounts.session_cache import Revocation
+from tidings.accounts.signing_keys import SigningKey
+from tidings.accounts.store.sessions import keys_read_error, keys_write_error, revocation_put
+from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
+from tidings.platform.dynamo.requests import Put, Query
+from tidings.schema.tables.items.accounts import API_KEY_KEY, SIGNING_KEY_KEY, TENANT
+from tidings.schema.tables.model import KeyPartError
+from tidings.schema.tables.patterns import accounts as patterns
+
+_API_KEY_PREFIX = "key#"
+
+
+class DynamoApiKeyStore:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
+        self._client = client
+        # A use changes the row often; whoever can write the table can forge a time here, and opens nothing by it.
+        self._rows = rows.without("last_used_at")
+
+    async def add(self, key: ApiKey, /) -> None:
+        at = format_ms(key.created_at_ms)
+        row = _key(key.name) | {
+            "name": key.title,
+            "secret_hash": key.secret_hash,
+            "scopes": sorted(key.scopes),
+            "created_at": at,
+            "updated_at": at,
+        }
+        if key.expires_at_ms is not None:
+            row["expires_at"] = format_ms(key.expires_at_ms)
+        signed = await self._rows.sign(key.name.tenant, row)
+        try:
+            # not repeated by itself: who gets no answer issues another one, and this one nobody knows
+            await self._client.put(patterns.PUT_API_KEY, signed, condition="attribute_not_exists(tenant)")
+        except DynamoError as error:
+            raise keys_write_error(error) from error
+
+    async def find(self, name: ApiKeyName, /) -> ApiKey | None:
+        item = await self._find(name)
+        return None if item is None else _api_key_from_item(item)
+
+    async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": TENANT.render(tenant=tenant), ":p": _API_KEY_PREFIX},
+            names={"#i": "item"},
+        )
+        try:
+            pages = [page async for page in self._client.pages(patterns.LIST_API_KEYS, query)]
+        except DynamoError as error:
+            raise keys_read_error(error) from error
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [_api_key_from_item(item) for item in items if item is not None]
+
+    async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
+        item = await self._find(name)
+        if item is None or "revoked_at" in item:
+            return item is not None
+        now = format_ms(at_ms)
+        mac = (await self._rows.sign(name.tenant, {**item, "revoked_at": now, "updated_at": now}))[MAC]
+        try:
+            await self._client.update(
+                patterns.REVOKE_API_KEY,
+                _key(name),
+                "SET revoked_at = :now, updated_at = :now, mac = :mac",
+                condition="mac = :before",
+                values={":now": now, ":mac": mac, ":before": item[MAC]},
+                repeatable=True,
+            )
+        except ConditionFailedError as failed:
+            # Two operators revoke the key at once, or a repeat finds its own update: it is revoked.
+            return await self._rows.verified(name.tenant, failed.item) is not None
+        except DynamoError as error:
+            raise keys_write_error(error) from error
+        return True
+
+    async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
+        try:
+            await self._client.update(
+                patterns.USE_API_KEY,
+                _key(name),
+                "SET last_used_at = :now",
+                condition="attribute_exists(tenant) AND (attribute_not_exists(last_used_at) OR last_used_at < :before)",
+                values={":now": format_ms(at_ms), ":before": format_ms(before_ms)},
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return
+        except DynamoError as error:
+            raise keys_write_error(error) from error
+
+    async def _find(self, name: ApiKeyName) -> Item | None:
+        try:
+            item = await self._client.get(patterns.FIND_API_KEY, _key(name))
+        except KeyPartError:
+            return None
+        except DynamoError as error:
+            raise keys_read_error(error) from error
+        return await self._rows.verified(name.tenant, item)
+
+
+def _key(name: ApiKeyName) -> dict[str, object]:
+    return {"tenant": TENANT.render(tenant=name.tenant), "item": API_KEY_KEY.render(key=name.key)}
+
+
+def _api_key_from_item(item: Item) -> ApiKey:
+    return ApiKey(
+        name=ApiKeyName(TenantId(item["tenant"]), item["item"].removeprefix(_API_KEY_PREFIX)),
+        title=item["name"],
+        # a scope of a later Tidings gives nothing here
+        scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
+        secret_hash=item["secret_hash"],
+        created_at_ms=parse_ms(item["created_at"]),
+        revoked_at_ms=_time_or_none(item, "revoked_at"),
+        expires_at_ms=_time_or_none(item, "expires_at"),
+        last_used_at_ms=_time_or_none(item, "last_used_at"),
+    )
+
+
+def _time_or_none(item: Item, name: str) -> int | None:
+    return parse_ms(item[name]) if name in item else None
+
+
+_SIGNING_KEY_PREFIX = "jwk#"
+
+
+class DynamoSigningKeyStore:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows, clock: Clock | None = None) -> None:
+        self._client = client
+        self._rows = rows
+        self._clock = clock or SystemClock()
+
+    async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": TENANT.render(tenant=tenant), ":p": _SIGNING_KEY_PREFIX},
+            names={"#i": "item"},
+        )
+        try:
+            pages = [page async for page in self._client.pages(patterns.LIST_SIGNING_KEYS, query)]
+        except DynamoError as error:
+            raise keys_read_error(error) from error
+        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
+        return [_signing_key_from_item(item) for item in items if item is not None]
+
+    async def add(self, key: SigningKey, /) -> bool:
+        signed = await self._rows.sign(key.tenant, _row(key))
+        try:
+            condition = "attribute_not_exists(tenant)"
+            await self._client.put(patterns.PUT_SIGNING_KEY, signed, condition=condition)
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise keys_write_error(error) from error
+        return True
+
+    async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
+        row = await self._rows.sign(key.tenant, _row(key) | {"not_after": format_ms(not_after_ms)})
+        retired = Put(table="tenants", item=row, condition="jwk = :jwk", values={":jwk": row["jwk"]})
+        told = revocation_put(
+            Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms()
+        )
+        try:
+            await self._client.transact_write(patterns.RETIRE_SIGNING_KEY, [retired, told])
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise keys_write_error(cancelled) from cancelled
+        except DynamoError as error:
+            raise keys_write_error(error) from error
+        return True
+
+
+def _row(key: SigningKey) -> dict[str, object]:
+    try:
+        place = {"tenant": TENANT.render(tenant=key.tenant), "item": SIGNING_KEY_KEY.render(key=key.kid)}
+    except KeyPartError as error:
+        raise TidingsError(Code.REQUEST_INVALID, f"The key's `kid` can't be stored: {error}.") from error
+    at = format_ms(key.created_at_ms)
+    return {**place, "jwk": msgspec.json.encode(key.jwk, order="sorted"), "created_at": at, "updated_at": at}
+
+
+def _signing_key_from_item(item: Item) -> SigningKey:
+    not_after = item.get("not_after")
+    return SigningKey(
+        tenant=TenantId(item["tenant"]),
+        kid=item["item"].removeprefix(_SIGNING_KEY_PREFIX),
+        jwk=msgspec.json.decode(item["jwk"]),
+        created_at_ms=parse_ms(item["created_at"]),
+        not_after_ms=None if not_after is None else parse_ms(not_after),
+    )

@@ -1,0 +1,296 @@
+"""Who comes in. A route's class says how: `AuthenticatedRoute` verifies a credential, `PublicRoute` only counts the address.
+
+Both do so before a byte of the body is read. The tenant comes from the credential alone.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, override
+
+from fastapi import Depends, Header, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import ValidationError
+
+from tidings.accounts.model import Principal, Scope
+from tidings.api import request_parsing
+from tidings.api.fast_get import Handler, as_asgi, make_fast_handler
+from tidings.api.problems import to_validation_error
+from tidings.api.rate_limits import RecentCredentials, rate_limited_error
+from tidings.api.request_parsing import CursorSigner
+from tidings.api.schemas.api_model import USER_ID, UserName
+from tidings.api.services import ApiOptions, ApiServices, RateLimitState
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+
+_SCHEME = "bearer "
+_NAMED = "tidings-user"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiContext:
+    """What every request of an app shares."""
+
+    services: ApiServices
+    options: ApiOptions
+    cursors: CursorSigner
+    recent: RecentCredentials = field(default_factory=RecentCredentials)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatedRequest:
+    """A request that was let in. `user` None: a tenant's server that named nobody."""
+
+    edge: ApiContext
+    principal: Principal
+    user: UserId | None
+
+    @property
+    def tenant(self) -> TenantId:
+        return self.principal.tenant
+
+    @property
+    def is_server(self) -> bool:
+        """The tenant's server on its own account, with the right to look after its users."""
+        return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class UserRequest:
+    """A request in the name of a user."""
+
+    services: ApiServices
+    cursors: CursorSigner
+    tenant: TenantId
+    user: UserId
+
+    def chat(self, chat: ChatId) -> ChatKey:
+        return ChatKey(self.tenant, chat)
+
+
+def api_context(request: Request) -> ApiContext:
+    edge: ApiContext = request.app.state.edge
+    return edge
+
+
+async def authenticate(request: Request) -> AuthenticatedRequest:
+    """Verify the credential and count the request.
+
+    A refused credential counts for its address. Once the address has no more, its credentials are no longer looked
+    at, except those that were valid a moment ago: neighbours of an attacker behind one NAT are served.
+    """
+    edge, address = api_context(request), client_address(request)
+    if not edge.recent.has(request.headers.get("authorization", "")):
+        _heed(request, edge.services.limits.is_blocked(address))
+    try:
+        principal = await edge.services.credentials.verify(bearer_token(request))
+        user = acting_user(principal, request.headers.get(_NAMED))
+    except TidingsError:
+        await _count(request, edge, address)
+        raise
+    edge.recent.add(request.headers["authorization"])
+    await _count(request, edge, address, principal, user)
+    return AuthenticatedRequest(edge, principal, user)
+
+
+def acting_user(principal: Principal, named: str | None) -> UserId | None:
+    """Whose rights count. An API key may name a user of its tenant; a user is himself."""
+    if named is None:
+        return principal.user
+    user = _user_named(named)
+    if principal.user is not None and principal.user != user:
+        raise TidingsError(Code.FORBIDDEN, "A user acts for nobody else.")
+    if principal.user is None and Scope.ACT_AS_USER not in principal.scopes:
+        raise TidingsError(Code.FORBIDDEN, f"The API key lacks the scope {Scope.ACT_AS_USER}.")
+    return user
+
+
+def _user_named(text: str) -> UserId:
+    try:
+        return USER_ID.validate_python(text)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("header", "Tidings-User")} for fault in error.errors()]
+        raise to_validation_error(faults) from None
+
+
+async def _count(
+    request: Request,
+    edge: ApiContext,
+    address: str,
+    principal: Principal | None = None,
+    user: UserId | None = None,
+) -> None:
+    _heed(request, await edge.services.limits.admit(address, principal, user))
+
+
+def _heed(request: Request, allowance: RateLimitState | None) -> None:
+    if allowance is None:
+        return
+    request.state.allowance = allowance
+    if not allowance.is_allowed:
+        raise rate_limited_error(allowance)
+
+
+def client_address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def bearer_token(request: Request) -> str:
+    value = request.headers.get("authorization", "")
+    if value[: len(_SCHEME)].lower() != _SCHEME:
+        raise TidingsError(
+            Code.CREDENTIAL_INVALID, "There is no credential.", hint="Send `Authorization: Bearer …`."
+        )
+    return value[len(_SCHEME) :].strip()
+
+
+class _ReadRequest(Request):
+    """A request whose body was read and parsed within its bounds."""
+
+    def __init__(self, request: Request, body: bytes, value: object) -> None:
+        super().__init__(request.scope, request.receive)
+        self._read, self._value = body, value
+
+    @override
+    async def body(self) -> bytes:
+        return self._read
+
+    @override
+    async def json(self) -> object:
+        return self._value
+
+
+class PublicRoute(APIRoute):
+    """For those who have no credential yet."""
+
+    async def let_in(self, request: Request) -> None:
+        await _count(request, api_context(request), client_address(request))
+
+    def bounds(self, options: ApiOptions) -> ApiOptions:
+        """Of the body."""
+        return options
+
+    @override
+    def get_route_handler(self) -> Handler:
+        handle, takes_body = super().get_route_handler(), self.body_field is not None
+
+        async def guarded(request: Request) -> Response:
+            await self.let_in(request)
+            bounds = self.bounds(api_context(request).options)
+            return await handle(await _read(request, bounds) if takes_body else request)
+
+        return guarded
+
+
+class AuthenticatedRoute(PublicRoute):
+    """What only reads goes the short way."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - the framework's own arguments
+        super().__init__(*given, **more)
+        if (handle := make_fast_handler(self)) is not None:
+            self.app = as_asgi(self._guarding(handle))
+
+    def _guarding(self, handle: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            await self.let_in(request)
+            return await handle(request)
+
+        return guarded
+
+    @override
+    async def let_in(self, request: Request) -> None:
+        request.state.call = await authenticate(request)
+
+
+class BulkRoute(AuthenticatedRoute):
+    """For a list of 100,000 users: 64 characters each, and the rest of the request."""
+
+    @override
+    def bounds(self, options: ApiOptions) -> ApiOptions:
+        return replace(options, max_body_bytes=8 * 1024 * 1024, max_body_values=110_000)
+
+
+async def _read(request: Request, options: ApiOptions) -> Request:
+    body = await request_parsing.read_body(request, options.max_body_bytes)
+    if not body:
+        return _ReadRequest(request, body, None)
+    if "json" not in request.headers.get("content-type", ""):
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            "The body must be JSON, and say so.",
+            hint="Send `Content-Type: application/json`; curl does with `--json`.",
+        )
+    return _ReadRequest(request, body, await request_parsing.parse_async(body, options))
+
+
+def _let_in(request: Request) -> AuthenticatedRequest:
+    """Verified before the body was read. A route of another class has none, and fails instead of letting in."""
+    call: AuthenticatedRequest = request.state.call
+    return call
+
+
+class _Credential(HTTPBearer):
+    """The scheme in the description of a guarded route, and what its function gets, in one: each step costs."""
+
+    def __init__(self) -> None:
+        about = "An access token of a user, a token that the tenant's own server made, or an API key."
+        super().__init__(scheme_name="bearer", description=about)
+
+
+Named = Annotated[
+    UserName | None,
+    Header(
+        alias="Tidings-User",
+        description="With an API key that has the scope `act_as_user`: in whose name. A user's token needs none.",
+        examples=["anna"],
+    ),
+]
+
+
+class _User(_Credential):
+    @override
+    async def __call__(self, request: Request, _: Named = None) -> UserRequest:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None:
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                "Nobody is named.",
+                hint="With an API key, name the user in the header Tidings-User.",
+            )
+        return UserRequest(call.edge.services, call.edge.cursors, call.tenant, call.user)
+
+
+class _UsersServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if not call.is_server:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
+        return call
+
+
+class _NotificationsServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.principal.user is not None or Scope.NOTIFICATIONS not in call.principal.scopes:
+            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.NOTIFICATIONS}.")
+        return call
+
+
+class _DirectoryReader(_Credential):
+    """Who may look at the users of the tenant: each of them, and the tenant's server."""
+
+    @override
+    async def __call__(self, request: Request, _: Named = None) -> AuthenticatedRequest:  # type: ignore[override]  # as above
+        call = _let_in(request)
+        if call.user is None and not call.is_server:
+            raise TidingsError(
+                Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}."
+            )
+        return call
+
+
+type AsUser = Annotated[UserRequest, Depends(_User())]
+type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
+type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_NotificationsServer())]
+type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

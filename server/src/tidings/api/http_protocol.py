@@ -1,0 +1,259 @@
+"""Bound the time, the size of heads and the number of connections, around uvicorn's protocol, which bounds none.
+
+A request that is incomplete after `receive_s` is answered 408; a head that is too large is answered 431. Both close
+the connection. A connection for which there is no room (`shares`) is answered 503.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, ClassVar, override
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from tidings.api import problems
+from tidings.api.connection_shares import ConnectionQuota, ConnectionShares
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import new_ulid
+from tidings.kernel.security import UntrustedProxyDetector
+from tidings.limits.rules import address_key
+
+_CROWDED_S = 2.0
+"""Who is to be refused gets so long to ask: an answer before the question is lost on most clients."""
+_ANONYMOUS_S = 5
+"""Keep-alive of a connection that has shown no valid credential, or whose tenant is above its share."""
+_LINGER_S = 1.0
+"""A refused client may still be sending. Closing at once would reset the connection and destroy the answer."""
+_LINGER_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HttpBounds:
+    """`max_head_bytes` counts names and values of all headers, trailers of a chunked body included, and the URL."""
+
+    receive_s: float
+    keep_alive_s: int
+    docs_root: str
+    quota: ConnectionQuota
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    max_url_bytes: int = 8 * 1024
+    max_head_bytes: int = 32 * 1024
+    max_headers: int = 100
+    unnamed_proxy: UntrustedProxyDetector | None = None
+
+
+class _HeadTooLargeError(Exception):
+    """Ends the parser's work. httptools wraps it into its own error."""
+
+
+class _BoundedProtocol(HttpToolsProtocol):
+    bounds: ClassVar[HttpBounds]
+    shares: "ClassVar[ConnectionShares[_BoundedProtocol]]"
+    _timer: asyncio.TimerHandle | None = None
+    _is_begun = _has_headers = _is_crowded = _is_head_too_large = _is_refused = False
+    _headers_seen = _head_bytes = 0
+    _unparsed_bytes = 0
+    """Received since the parser last completed anything. It keeps a partial header without telling anybody."""
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        entry = self.shares.enter(self, self._place())
+        self._is_crowded = entry.is_refused
+        self._arm()
+        if entry.is_cut:
+            transport.abort()
+        if entry.leaves is not None:
+            entry.leaves.transport.abort()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        self.shares.leave(self)
+        super().connection_lost(exc)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        """A request that comes whole, as nearly all do, costs no timer."""
+        self._unparsed_bytes += len(data)
+        if self._is_refused:
+            if self._unparsed_bytes > _LINGER_BYTES:
+                self.transport.abort()
+            return
+        super().data_received(data)
+        if self._unparsed_bytes + self._head_bytes > self.bounds.max_head_bytes:
+            self._refuse_head()
+        # a blank line between requests begins none, yet has stopped the clock of idle connections
+        if (
+            self._timer is None
+            and (self._is_begun or self._answering() is None)
+            and not self.transport.is_closing()
+        ):
+            self._arm()
+
+    @override
+    def on_message_begin(self) -> None:
+        self._is_begun, self._has_headers = True, False
+        self._headers_seen = self._head_bytes = self._unparsed_bytes = 0
+        super().on_message_begin()
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        self._count_head(len(url), self.bounds.max_url_bytes)
+        super().on_url(url)
+
+    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count trailers, which the parser reports as headers after the body, but keep them out of the headers."""
+        self._headers_seen += 1
+        self._count_head(len(name) + len(value), self.bounds.max_head_bytes)
+        if not self._has_headers:
+            super().on_header(name, value)
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._unparsed_bytes = 0
+        super().on_body(body)
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what the parser gave up on: a head above its bounds, or bytes that are not HTTP."""
+        if self._is_head_too_large:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    @override
+    def on_headers_complete(self) -> None:
+        self._has_headers = True
+        self._notice_proxy()
+        self.shares.answer(self)
+        if self._is_crowded:
+            self.app = self._refuse_crowd
+        super().on_headers_complete()
+
+    @override
+    def on_message_complete(self) -> None:
+        self._is_begun = False
+        self._unparsed_bytes = 0
+        self._disarm()
+        super().on_message_complete()
+
+    @override
+    def on_response_complete(self) -> None:
+        """Wait briefly for the next request of a connection that has shown no valid credential."""
+        call = self.cycle.scope.get("state", {}).get("call")
+        may_wait = self.shares.wait(self, None if call is None else call.tenant)
+        keep_alive_s = self.bounds.keep_alive_s
+        self.timeout_keep_alive = keep_alive_s if may_wait else min(keep_alive_s, _ANONYMOUS_S)
+        super().on_response_complete()
+
+    def _place(self) -> str | None:
+        """Whom the connection counts for. A trusted proxy is not one client."""
+        host = self.client[0] if self.client else ""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host
+        if any(address in proxies for proxies in self.bounds.proxies):
+            return None
+        return address_key(host)
+
+    def _notice_proxy(self) -> None:
+        unnamed = self.bounds.unnamed_proxy
+        if unnamed is None or unnamed.has_warned or not self.client:
+            return
+        if any(name == b"x-forwarded-for" for name, _ in self.headers):
+            unnamed.on_forwarded(self.client[0])
+
+    def _arm(self) -> None:
+        wait_s = min(self.bounds.receive_s, _CROWDED_S) if self._is_crowded else self.bounds.receive_s
+        self._timer = self.loop.call_later(wait_s, self._expire)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if self.flow.read_paused:
+            self._arm()  # it is we who don't read on
+            return
+        if self._may_answer():
+            message = f"The request was not whole after {self.bounds.receive_s:g} seconds."
+            self.transport.write(self._problem(TidingsError(Code.REQUEST_TOO_SLOW, message)))
+        self._abandon()
+        self.transport.close()
+
+    def _count_head(self, size: int, max_bytes: int) -> None:
+        self._unparsed_bytes = 0
+        self._head_bytes += size
+        if self._head_bytes > max_bytes or self._headers_seen > self.bounds.max_headers:
+            self._is_head_too_large = True
+            raise _HeadTooLargeError
+
+    def _refuse_head(self) -> None:
+        """Answer 431, then read and discard for a moment: see `_LINGER_S`."""
+        self._is_refused, self._unparsed_bytes, self._head_bytes = True, 0, 0
+        self._disarm()
+        if not self._may_answer():
+            self._abandon()
+            self.transport.close()
+            return
+        bounds = self.bounds
+        message = (
+            f"The head of the request is too large: at most {bounds.max_url_bytes} bytes of URL, "
+            f"{bounds.max_headers} headers and {bounds.max_head_bytes} bytes in all are allowed."
+        )
+        self.transport.write(self._problem(TidingsError(Code.HEADERS_TOO_LARGE, message)))
+        self._abandon()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._timer = self.loop.call_later(_LINGER_S, self.transport.abort)
+
+    def _abandon(self) -> None:
+        """Tell the app that is answering, if there is one, that its client is gone."""
+        if (cycle := self._answering()) is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def _answering(self) -> RequestResponseCycle | None:
+        cycle: RequestResponseCycle | None = (
+            self.cycle
+        )  # None before the first request, whatever its type says
+        return None if cycle is None or cycle.response_complete else cycle
+
+    def _may_answer(self) -> bool:
+        """Whether the next bytes to the client may be an answer to the request that is being received.
+
+        Not before a request has begun, not after its answer began without waiting for the body, and not while an
+        earlier, pipelined request is still being answered.
+        """
+        if not self._is_begun or self.pipeline:
+            return False
+        return not self.cycle.response_started if self._has_headers else self._answering() is None
+
+    def _problem(self, error: TidingsError) -> bytes:
+        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
+        status = HTTPStatus(told.status_code)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode(), b"connection: close"]
+        lines += [name + b": " + value for name, value in told.raw_headers]
+        return b"\r\n".join([*lines, b"", bytes(told.body)])
+
+    async def _refuse_crowd(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI is dicts
+        error = TidingsError(Code.OVERLOADED, "There are too many connections.")
+        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
+        told.headers["connection"] = "close"
+        await told(scope, receive, send)
+
+
+def bounded_protocol(given: HttpBounds) -> type[_BoundedProtocol]:
+    class Bounded(_BoundedProtocol):
+        bounds = given
+        shares = ConnectionShares(given.quota)
+
+    return Bounded

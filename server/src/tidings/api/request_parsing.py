@@ -1,0 +1,221 @@
+"""The key that makes a repeat a repeat: `client_message_id` in the body, or the header `Idempotency-Key`."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import math
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as Base64Error
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
+
+from fastapi import Header
+from pydantic import ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+from tidings.api.schemas.api_model import CLIENT_KEY, CLIENT_KEY_CHARS, PART
+from tidings.api.services import ApiOptions
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ClientKey, TenantId, UserId, new_ulid
+from tidings.kernel.security import Secret
+
+IdempotencyKeyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=CLIENT_KEY_CHARS,
+        pattern=PART,
+        description="Is the `client_message_id` of a request whose body has none. If both are there they are the same.",
+        examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"],
+    ),
+]
+
+
+def optional_idempotency_key(in_header: str | None, in_body: ClientKey | None = None) -> ClientKey:
+    """Without one each request is a change of its own."""
+    return _header_value(in_header, in_body) or ClientKey(new_ulid())
+
+
+def required_idempotency_key(in_header: str | None, in_body: ClientKey | None) -> ClientKey:
+    key = _header_value(in_header, in_body)
+    if key is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            "There is no key to recognise a repeat by.",
+            hint="Choose one before the first try and send it with every try: as the header `Idempotency-Key`, "
+            "or as `client_message_id` in the body.",
+        )
+    return key
+
+
+def _header_value(in_header: str | None, in_body: ClientKey | None) -> ClientKey | None:
+    from_header = None if in_header is None else _unquoted(in_header)
+    if from_header is not None and in_body is not None and from_header != in_body:
+        raise TidingsError(Code.REQUEST_INVALID, "`Idempotency-Key` and `client_message_id` differ.")
+    return from_header or in_body
+
+
+def _unquoted(text: str) -> ClientKey:
+    """The header's draft standard puts the key between quotes; most clients don't."""
+    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    try:
+        return CLIENT_KEY.validate_python(text[1:-1] if is_quoted else text)
+    except ValidationError:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"`Idempotency-Key` is 1 to {CLIENT_KEY_CHARS} printable characters without `#`, `*`, `/`.",
+        ) from None
+
+
+MAX_CURSOR_CHARS = 512
+_MAC_BYTES = 16
+
+
+class CursorSigner:
+    def __init__(self, secrets: Sequence[Secret]) -> None:
+        self._keys = [hashlib.sha256(b"cursor|" + secret.reveal().encode()).digest() for secret in secrets]
+
+    def of(self, tenant: TenantId, user: UserId | None, route: str, *filters: object) -> "CursorScope":
+        """`filters`: what else the list was asked for with; a page goes on with the same."""
+        parts = [tenant, user or "", route, *map(repr, filters)]
+        return CursorScope(self._keys, "".join(f"{len(part)}:{part}" for part in parts).encode())
+
+
+class CursorScope:
+    """The cursors of one list of one caller: whose they are is signed with them, not written into them."""
+
+    def __init__(self, keys: Sequence[bytes], owner: bytes) -> None:
+        self._keys = keys
+        self._owner = owner
+
+    def write(self, position: str | None) -> str | None:
+        if position is None:
+            return None
+        body = position.encode()
+        return urlsafe_b64encode(self._mac(self._keys[0], body) + body).decode().rstrip("=")
+
+    def read(self, cursor: str | None) -> str | None:
+        """Raises `cursor_invalid`; all that can be wrong with it is told alike."""
+        if cursor is None:
+            return None
+        mac, body = _parts(cursor)
+        if not any(hmac.compare_digest(mac, self._mac(key, body)) for key in self._keys):
+            raise _invalid()
+        return body.decode()
+
+    def _mac(self, key: bytes, body: bytes) -> bytes:
+        return hmac.digest(key, len(body).to_bytes(4) + body + self._owner, "sha256")[:_MAC_BYTES]
+
+
+def _parts(cursor: str) -> tuple[bytes, bytes]:
+    try:
+        raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+    except (UnicodeEncodeError, Base64Error):
+        raise _invalid() from None
+    return raw[:_MAC_BYTES], raw[_MAC_BYTES:]
+
+
+def _invalid() -> TidingsError:
+    return TidingsError(
+        Code.CURSOR_INVALID, "The cursor is not one of this list.", hint="Begin with the first page."
+    )
+
+
+LARGE_BYTES = 128 * 1024
+_INTEGERS = range(-(2**63), 2**64)
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """Refuses by the length that was announced, and by what came, whatever was announced."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > max_bytes:
+        raise _too_large(f"The body has {announced} bytes; {max_bytes} are allowed.")
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                raise _too_large(f"The body has more than {max_bytes} bytes.")
+    except ClientDisconnect:
+        # nobody hears it; and it is no fault of ours that would be logged as one
+        raise TidingsError(Code.REQUEST_INVALID, "The body did not come whole.") from None
+    return bytes(body)
+
+
+async def parse_async(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - as `parse_json`
+    """A large one is looked through in a thread: 100,000 values take 30 ms, in which nobody else would be served."""
+    if len(body) <= LARGE_BYTES:
+        return parse_json(body, options)
+    return await asyncio.to_thread(parse_json, body, options)
+
+
+def parse_json(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - JSON is anything; the models say what it must be
+    try:
+        value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_large(f"The body is nested more than {options.max_body_depth} deep.") from None
+    except ValueError:
+        raise TidingsError(Code.REQUEST_INVALID, "The body is not JSON.") from None
+    _bound(value, options)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise TidingsError(Code.REQUEST_INVALID, "A name stands twice in one object of the body.")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise TidingsError(Code.REQUEST_INVALID, f"{name} is not JSON.")
+
+
+def _bound(value: object, options: ApiOptions) -> None:
+    """Level by level, so that nothing deep is walked deeply."""
+    level, seen = [value], 0
+    for _ in range(options.max_body_depth + 1):
+        if not level:
+            return
+        seen += len(level)
+        if seen > options.max_body_values:
+            raise _too_large(f"The body has more than {options.max_body_values} values.")
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise _too_large(f"The body is nested more than {options.max_body_depth} deep.")
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, dict):
+        for name in value:
+            _check_text(name)
+        return list(value.values())
+    if isinstance(value, list):
+        return value
+    _check_leaf(value)
+    return []
+
+
+def _check_leaf(value: object) -> None:
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise TidingsError(Code.REQUEST_INVALID, "A number in the body is too large.")
+    elif isinstance(value, int) and value not in _INTEGERS:
+        raise TidingsError(Code.REQUEST_INVALID, "A whole number in the body has more than 64 bits.")
+
+
+def _check_text(text: str) -> None:
+    """Half of a surrogate pair can be escaped in JSON, and is no character."""
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TidingsError(Code.REQUEST_INVALID, "A text in the body is not Unicode.") from None
+
+
+def _too_large(message: str) -> TidingsError:
+    return TidingsError(Code.REQUEST_TOO_LARGE, message)

@@ -1,0 +1,187 @@
+"""One's notices: lists, counts, marks. In the name of a user."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+
+from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
+from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.schemas.notifications import (
+    AtLeast,
+    CountsResponse,
+    InboxInPath,
+    MarkReadBody,
+    NotificationIdsBody,
+    NotificationsParams,
+    NotificationsResponse,
+    counts_etag,
+)
+from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot
+from tidings.inboxes.queries import NotificationFilter
+from tidings.kernel.errors import Code
+
+router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["inbox"])
+
+_UNKNOWN = Code.INBOX_NOT_FOUND
+_AHEAD = Code.POSITION_AHEAD
+_OF_MARKS = (*OF_BODIES, _UNKNOWN, _AHEAD, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT)
+BROADCASTS = (
+    *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.join"),
+    *("inbox.read_profile", "inbox.read_segment"),
+)
+STATES = ("inbox.change_state", "inbox.mark_both", "inbox.note_reader")
+_COUNTS = (
+    *("inbox.read_config", "inbox.read_counts", "inbox.settle", "inbox.recount", "inbox.delete_rows"),
+    *BROADCASTS,
+)
+_MARKS = (*_COUNTS, "inbox.read_row", "inbox.mark_row", *STATES)
+_NOT_MODIFIED = 304
+
+
+@router.get(
+    "/inboxes/{inbox}/notices",
+    **route_options(
+        "list_notices",
+        _UNKNOWN,
+        _AHEAD,
+        Code.CURSOR_INVALID,
+        Code.KEYS_UNAVAILABLE,
+        Code.DECRYPTION_FAILED,
+        Code.WRITE_CONFLICT,
+        touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
+        summary="One's notices",
+    ),
+)
+async def list_notifications(
+    call: AsUser, inbox: InboxInPath, asked: Annotated[NotificationsParams, Query()]
+) -> NotificationsResponse:
+    """Newest first, with the counts. A page never repeats what an earlier one had."""
+    known = await call.services.notifications.known.of(call.tenant, inbox)
+    wanted = NotificationFilter(
+        category=None if asked.category is None else known.code_of(asked.category),
+        is_unread=asked.unread,
+        is_archived=asked.archived,
+    )
+    cursors = call.cursors.of(call.tenant, call.user, "notices", inbox, wanted)
+    below = cursors.read(asked.cursor)
+    page = await call.services.notifications.read.page(inbox_key(call, inbox), asked.limit, wanted, below)
+    return NotificationsResponse.of(page, known, cursors.write(page.below))
+
+
+_COUNTING = route_options(
+    "count_notices",
+    _UNKNOWN,
+    _AHEAD,
+    Code.WRITE_CONFLICT,
+    touches=_COUNTS,
+    response_model=CountsResponse,
+    summary="What is unread",
+)
+_COUNTING["responses"][_NOT_MODIFIED] = {"description": "Nothing changed since the answer with this `ETag`."}
+
+
+@router.get("/inboxes/{inbox}/counts", **_COUNTING)
+async def count_notifications(
+    call: AsUser,
+    inbox: InboxInPath,
+    response: Response,
+    if_none_match: Annotated[str | None, Header(description="The `ETag` of an earlier answer.")] = None,
+    at_least: AtLeast = 0,
+) -> CountsResponse | Response:
+    """With an `ETag`; answered by 304 and no body where nothing changed."""
+    sheet = await call.services.notifications.read.counts(inbox_key(call, inbox), at_least)
+    if if_none_match == counts_etag(sheet):
+        return Response(status_code=_NOT_MODIFIED, headers={"etag": counts_etag(sheet)})
+    return await counts_response(call, inbox, sheet, response)
+
+
+@router.post(
+    "/inboxes/{inbox}/read",
+    **route_options(
+        "read_notices",
+        *_OF_MARKS,
+        touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
+        summary="Mark notices read",
+    ),
+)
+async def mark_notifications_read(
+    call: AsUser, inbox: InboxInPath, body: MarkReadBody, response: Response, at_least: AtLeast = 0
+) -> CountsResponse:
+    """Some, or all up to a time. What comes later is never read by it."""
+    known, mark = (
+        await call.services.notifications.known.of(call.tenant, inbox),
+        call.services.notifications.mark,
+    )
+    owner = inbox_key(call, inbox)
+    if body.ids is not None:
+        sheet = await mark.read(owner, body.ids, at_least)
+    else:
+        category = None if body.category is None else known.code_of(body.category)
+        sheet = await mark.read_all(owner, body.before_ms, category, at_least)
+    return await counts_response(call, inbox, sheet, response)
+
+
+@router.post(
+    "/inboxes/{inbox}/unread",
+    **route_options("unread_notices", *_OF_MARKS, touches=_MARKS, summary="Mark notices unread again"),
+)
+async def mark_notifications_unread(
+    call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
+) -> CountsResponse:
+    sheet = await call.services.notifications.mark.reopen(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, sheet, response)
+
+
+@router.post(
+    "/inboxes/{inbox}/seen",
+    **route_options(
+        "see_notices",
+        _UNKNOWN,
+        _AHEAD,
+        Code.OUTCOME_UNKNOWN,
+        Code.WRITE_CONFLICT,
+        touches=(*_COUNTS, "inbox.mark_all", *STATES),
+        summary="One has looked at the inbox",
+    ),
+)
+async def mark_notifications_seen(
+    call: AsUser, inbox: InboxInPath, response: Response, at_least: AtLeast = 0
+) -> CountsResponse:
+    """What is there now is no news any more, read or not: `unseen` is 0."""
+    sheet = await call.services.notifications.mark.see_all(inbox_key(call, inbox), at_least)
+    return await counts_response(call, inbox, sheet, response)
+
+
+@router.post(
+    "/inboxes/{inbox}/archive",
+    **route_options("archive_notices", *_OF_MARKS, touches=_MARKS, summary="Put notices into the archive"),
+)
+async def archive_notifications(
+    call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
+) -> CountsResponse:
+    """They leave the list and the counts."""
+    sheet = await call.services.notifications.mark.archive(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, sheet, response)
+
+
+@router.post(
+    "/inboxes/{inbox}/restore",
+    **route_options("restore_notices", *_OF_MARKS, touches=_MARKS, summary="Take notices out of the archive"),
+)
+async def restore_notifications(
+    call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
+) -> CountsResponse:
+    """As read or unread as they were."""
+    sheet = await call.services.notifications.mark.restore(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, sheet, response)
+
+
+def inbox_key(call: UserRequest, inbox: InboxId) -> InboxKey:
+    return InboxKey(call.tenant, call.user, inbox)
+
+
+async def counts_response(
+    call: UserRequest, inbox: InboxId, snapshot: InboxSnapshot, response: Response
+) -> CountsResponse:
+    response.headers["etag"] = counts_etag(snapshot)
+    return CountsResponse.of(snapshot, await call.services.notifications.known.of(call.tenant, inbox))

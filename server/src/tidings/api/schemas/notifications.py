@@ -1,0 +1,248 @@
+"""One's notices and their counts over HTTP."""
+
+from typing import Annotated, Literal, Self
+from zlib import crc32
+
+from fastapi import Path, Query
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic.config import JsonDict
+
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.api.schemas.chat_list import TimeText
+from tidings.inboxes.config import Inbox
+from tidings.inboxes.model import InboxId, InboxSnapshot, NotificationId
+from tidings.inboxes.paging import CountExplanation
+from tidings.inboxes.queries import MAX_PAGE, ExplainedCounts, NotificationSlice, VisibleNotification
+from tidings.kernel.clock import format_ms
+
+ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
+CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+
+_AT = "2026-11-15T02:11:21.957Z"
+_COUNTS: JsonDict = {"unread": 3, "unseen": 1, "categories": {"news": 2}, "next_change_at": _AT}
+_NOTIFICATION: JsonDict = {
+    "id": _ID,
+    "category": "news",
+    "sender": "admin_user",
+    "host_system_id": "external_id_123",
+    "label": "Premium Users",
+    "received_at": _AT,
+    "delivered_at": _AT,
+    "is_read": False,
+    "is_seen": True,
+    "is_archived": False,
+    "version": 1,
+    "message": {"title": "New Feature Available"},
+}
+
+
+def response_example(*examples: JsonDict) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
+
+
+InboxInPath = Annotated[
+    InboxId,
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="An inbox's name.", examples=["default"]),
+]
+NotificationInPath = Annotated[
+    NotificationId, Path(pattern=ULID, description="A notice's id.", examples=[_ID])
+]
+NotificationName = Annotated[NotificationId, Field(pattern=ULID, examples=[_ID])]
+CategoryName = Annotated[
+    str, Field(pattern=CATEGORY, description="One of the inbox's categories.", examples=["news"])
+]
+
+
+_AT_LEAST = "Broadcasts up to this sequence are in the answer, as another answer told it. Without: a second old at most."
+AtLeast = Annotated[int, Query(ge=0, le=10**12 - 1, description=_AT_LEAST)]
+
+
+class NotificationsParams(ApiModel):
+    cursor: Cursor | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
+    category: CategoryName | None = None
+    unread: Annotated[bool, Field(strict=False, description="Only what is unread.")] = False
+    archived: Annotated[bool, Field(strict=False, description="The archive instead of the list.")] = False
+    at_least: Annotated[int, Field(ge=0, le=10**12 - 1, strict=False, description=_AT_LEAST)] = 0
+
+
+class NotificationIdsBody(ApiModel):
+    model_config = response_example({"ids": [_ID]})
+
+    ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)]
+
+
+class MarkReadBody(ApiModel):
+    """Some notices, or all up to a time (none given: now), of all or of one category."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"}]
+        }
+    )
+
+    ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
+    before: TimeText | None = None
+    category: CategoryName | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> Self:
+        if self.ids is not None and (self.before is not None or self.category is not None):
+            raise ValueError("some notices by their ids, or all up to a time: not both")
+        return self
+
+    @property
+    def before_ms(self) -> int | None:
+        return None if self.before is None else round(self.before.timestamp() * 1000)
+
+
+class CountsResponse(ApiModel):
+    """Exact, as of this answer."""
+
+    model_config = response_example(_COUNTS)
+
+    unread: int
+    unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
+    categories: Annotated[dict[str, int], Field(description="Unread by category.", examples=[{"news": 2}])]
+    next_change_at: Annotated[
+        Time | None, Field(description="When a notice expires that is counted: ask again then.")
+    ] = None
+    broadcasts_up_to: Annotated[
+        int | None,
+        Field(
+            description="The last broadcast entry that is in this answer: `at_least` asks for it elsewhere."
+        ),
+    ] = None
+
+    @classmethod
+    def of(cls, snapshot: InboxSnapshot, inbox: Inbox) -> Self:
+        by_code = snapshot.by_category
+        names = {name: by_code.get(code, 0) for name, code in inbox.codes.items()}
+        shown = {name: count for name, count in names.items() if count or name in inbox.categories}
+        return cls(
+            unread=snapshot.total,
+            unseen=snapshot.unseen,
+            categories=shown,
+            next_change_at=format_ms_or_none(snapshot.next_change_ms),
+            broadcasts_up_to=snapshot.shown.log_index.head or None,
+        )
+
+
+def counts_etag(snapshot: InboxSnapshot) -> str:
+    """Another one whenever the counts, or what expires next, are other ones."""
+    direct = f"{snapshot.stored.version}-{snapshot.counts.total}-{snapshot.counts.unseen}"
+    tally = snapshot.tally
+    if not snapshot.shown.log_index.head:
+        return f'"{direct}-{snapshot.next_ms or 0}"'
+    by_category = crc32(repr(sorted(tally.by_category.items())).encode())
+    wide = f"{snapshot.broadcast_state.version}-{snapshot.shown.log_index.head}-{tally.total}-{tally.unseen}-{by_category:x}"
+    return f'"{direct}-{wide}-{snapshot.next_change_ms or 0}"'
+
+
+class NotificationResponse(ApiModel):
+    id: str
+    category: str | None = None
+    sender: str | None = None
+    host_system_id: str | None = None
+    label: str | None = None
+    received_at: Annotated[Time, Field(description="When it was sent.")]
+    delivered_at: Time
+    expires_at: Time | None = None
+    is_read: bool
+    is_seen: bool
+    is_archived: bool
+    version: Annotated[int, Field(description="Above 1: it was amended.")]
+    message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
+
+    @classmethod
+    def of(cls, notification: VisibleNotification, inbox: Inbox) -> Self:
+        row, content = notification.row, notification.content
+        return cls(
+            id=row.id,
+            category=inbox.name_of(row.category),
+            sender=content.sender,
+            host_system_id=row.host_system_id,
+            label=content.label,
+            received_at=format_ms(row.sent_ms),
+            delivered_at=format_ms(row.delivered_ms or 0),
+            expires_at=format_ms_or_none(row.expires_ms),
+            is_read=notification.is_read,
+            is_seen=notification.is_seen,
+            is_archived=row.archived_ms is not None,
+            version=content.version,
+            message=notification.message,
+        )
+
+
+class NotificationsResponse(ApiModel):
+    """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
+
+    model_config = response_example(
+        {"notices": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
+    )
+
+    notices: list[NotificationResponse]
+    counts: CountsResponse
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, page: NotificationSlice, inbox: Inbox, cursor: str | None) -> Self:
+        return cls(
+            notices=[NotificationResponse.of(each, inbox) for each in page.notifications],
+            counts=CountsResponse.of(page.snapshot, inbox),
+            cursor=cursor,
+        )
+
+
+class CountReasonResponse(ApiModel):
+    id: str
+    category: str | None = None
+    is_counted: bool
+    why: Annotated[
+        Literal[
+            "before_joining",
+            "not_reached",
+            "redacted",
+            "expired",
+            "kept_no_longer",
+            "archived",
+            "read",
+            "marked_all",
+            "marked_category",
+            "unread_again",
+            "delivered",
+        ],
+        Field(description="What decides whether it is counted."),
+    ]
+    since: Time
+
+    @classmethod
+    def of(cls, reason: CountExplanation, inbox: Inbox) -> Self:
+        return cls(
+            id=reason.row.id,
+            category=inbox.name_of(reason.row.category),
+            is_counted=reason.is_counted,
+            why=reason.why.value,
+            since=format_ms(reason.at_ms),
+        )
+
+
+class ExplainCountsResponse(ApiModel):
+    """Every notice of a user, newest first, and why it is counted or not."""
+
+    model_config = response_example(
+        {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
+    )
+
+    counts: CountsResponse
+    notices: list[CountReasonResponse]
+    cursor: Cursor | None = None
+
+    @classmethod
+    def of(cls, explained: ExplainedCounts, inbox: Inbox, cursor: str | None) -> Self:
+        return cls(
+            counts=CountsResponse.of(explained.snapshot, inbox),
+            notices=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
+            cursor=cursor,
+        )

@@ -1,0 +1,1 @@
+"""The processes of an installation: api, gateway, delivery, relay and notices."""

@@ -1,0 +1,312 @@
+"""The HTTP server as a component: uvicorn's protocol and server, in our loop, with our signals and our log.
+
+On stop it accepts nobody any more, finishes what is in flight, and closes idle connections at once.
+"""
+
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+from itertools import chain
+from typing import Any, NoReturn, override
+
+import uvicorn
+
+from tidings.accounts.credentials import CredentialVerifierChain
+from tidings.accounts.phone_login import PhoneLogin
+from tidings.accounts.session_cache import Revocation, RevocationWatch
+from tidings.accounts.store.sessions import DynamoRevocationLog
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import FindUserByPhone
+from tidings.api.app import ROUTERS, make_app
+from tidings.api.connection_shares import ConnectionQuota
+from tidings.api.http_protocol import HttpBounds, bounded_protocol
+from tidings.api.metrics import HttpTelemetry
+from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry, NotificationServices
+from tidings.app.settings import Settings, production
+from tidings.app.wiring import chats, delivery, engine_clients
+from tidings.app.wiring.accounts import (
+    AccountServices,
+    LoginServices,
+    PhoneLoginTenants,
+    build_credentials,
+    build_login_services,
+    build_phone_login,
+    open_accounts,
+)
+from tidings.app.wiring.chats import (
+    build_chat_lists,
+    make_chat_row_notifier,
+    make_presence_query,
+    make_receipt_publisher,
+)
+from tidings.app.wiring.inboxes import build_serving_inboxes, notification_services
+from tidings.app.wiring.options import (
+    allowed_origins,
+    cursor_secrets,
+    otlp_headers,
+    process_options,
+    trusted_proxies,
+    validate_settings,
+)
+from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
+from tidings.chats.queries import ChatQueries
+from tidings.chats.store import DynamoChatReader
+from tidings.ephemeral.receipts import ReceiptPublisher
+from tidings.jobs.store import KafkaChunkPublisher
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.security import Secret, UntrustedProxyDetector
+from tidings.limits.limiter import RateLimiter
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
+from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.telemetry import logs
+
+log = logs.get_logger(__name__)
+
+BACKLOG = 2_048
+_TENANT_SHARE = 2
+"""A tenant keeps idle connections up to the bound for all, divided by this."""
+_CUT_S = 2.0
+"""Before its own deadline, requests that don't end are cancelled, so that the rest is closed in order."""
+
+type Asgi = Callable[..., Any]
+
+
+class HttpServer(Component):
+    """`make_app` is called at the start, when what the app needs has been opened."""
+
+    name = "http"
+
+    def __init__(self, settings: Settings, make_app: Callable[[], Asgi], tasks: TaskSupervisor) -> None:
+        self._settings = settings
+        self._make_app = make_app
+        self._tasks = tasks
+        self.stop_s = settings.process.stop_s
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+
+    @override
+    async def start(self) -> None:
+        server = uvicorn.Server(self._config(self._make_app()))
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        listening = open_http_socket(self._settings)
+        await server.startup([listening])
+        self._socket, self._server = listening, server
+        self._ticking = self._tasks.spawn("http ticks", server.main_loop())
+        host, port = listening.getsockname()[:2]
+        log.info("listening", host=host, port=port, shares_port=self._settings.api.shares_port)
+
+    @override
+    async def stop(self) -> None:
+        if self._server is None or self._socket is None:
+            return
+        in_flight = len(self._server.server_state.tasks)
+        log.info("no longer accepting", in_flight=in_flight)
+        await self._server.shutdown([self._socket])
+        await self._tasks.stop(self._ticking)
+
+    def _bounds(self) -> HttpBounds:
+        api = self._settings.api
+        room = ConnectionQuota(
+            max_connections=api.max_connections,
+            max_per_address=api.max_connections_per_address,
+            max_per_tenant=max(1, api.max_connections // _TENANT_SHARE),
+        )
+        proxies = tuple(map(ip_network, trusted_proxies(self._settings)))
+        unnamed = UntrustedProxyDetector("api.trusted_proxies") if api.trusted_proxies is None else None
+        return HttpBounds(
+            api.receive_s, api.keep_alive_s, api.docs_root, room, proxies=proxies, unnamed_proxy=unnamed
+        )
+
+    def _config(self, app: Asgi) -> uvicorn.Config:
+        api, proxies = self._settings.api, trusted_proxies(self._settings)
+        return uvicorn.Config(
+            app,
+            http=bounded_protocol(self._bounds()),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+            backlog=BACKLOG,
+            timeout_keep_alive=api.keep_alive_s,
+            timeout_graceful_shutdown=max(1, round(self.stop_s - _CUT_S)),
+        )
+
+
+def open_http_socket(settings: Settings) -> socket.socket:
+    api = settings.api
+    family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
+    try:
+        made = socket.create_server(
+            (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.shares_port
+        )
+    except OSError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"{api.host}:{api.port} can't be listened at: {error.strerror}. "
+            "Another place is set by api.host and api.port (TIDINGS_API_PORT).",
+        ) from error
+    made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
+    return made
+
+
+BUILDS = (
+    *engine_clients.BUILDS,
+    otlp_headers,
+    trusted_proxies,
+    cursor_secrets,
+    allowed_origins,
+    *production.API,
+)
+
+
+def run_api(settings: Settings) -> NoReturn:
+    validate_settings(settings, BUILDS)
+    run_process("api", process_options(settings, "api"), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = engine_clients.build_engines(settings, host)
+    accounts = ManagedResource(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
+        ),
+    )
+    publisher = delivery.publisher_component(settings, host)
+    gains = make_receipt_publisher(settings, engines.redis, host)
+
+    def app() -> Asgi:
+        requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
+        requests.declare(api_operations_of())
+        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
+        return make_app(joined.services(requests), _options(settings))
+
+    return [*engines.components, accounts, publisher, gains, HttpServer(settings, app, host.tasks)]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiWiring:
+    """Everything that was opened, to be joined into the edge's services."""
+
+    settings: Settings
+    host: ProcessContext
+    engines: engine_clients.EngineComponents
+    accounts: AccountServices
+    publisher: KafkaPublisher
+    gains: ReceiptPublisher
+
+    def services(self, requests: ApiTelemetry) -> ApiServices:
+        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        limiter = engine_clients.build_limiter(
+            self.settings, self.engines.redis.value, self.engines.keys.value, self.host
+        )
+        told = delivery.make_on_commit(self.publisher, self.host)
+        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+        epoch = self.engines.epoch
+        cases = chats.build_chat_services(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
+        people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
+        credentials = build_credentials(self.accounts, people)
+        self._watch(credentials)
+        return ApiServices(
+            credentials=credentials,
+            chats=cases.manage,
+            queries=ChatQueries(DynamoChatReader(client, cases.rows)),
+            send=cases.send,
+            change=cases.change,
+            history=cases.history,
+            chat_list=lists.chat_list,
+            marking=lists.marking,
+            statuses=lists.statuses,
+            visibility=make_presence_query(
+                client, self.engines.redis.value, self.host.clock, self.engines.epoch
+            ),
+            own_rows=make_chat_row_notifier(self.engines.redis.value),
+            phone=self._phone(people, limiter),
+            sessions=people.sessions,
+            users=people.users,
+            find_by_phone=FindUserByPhone(
+                DynamoUserStore(client, AuthenticatedRows(keys)), PhoneLoginTenants(self.accounts.tenants)
+            ),
+            notifications=self._notifications(),
+            limits=RequestLimits(limiter, self.accounts.tenants),
+            telemetry=requests,
+        )
+
+    def _watch(self, credentials: CredentialVerifierChain) -> None:
+        async def heard(revocations: Sequence[Revocation]) -> None:
+            for each in revocations:
+                credentials.evict(each)
+
+        watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value), self.host.clock, heard)
+        _ = self.host.tasks.spawn("revocations", watch.run())
+
+    def _notifications(self) -> NotificationServices:
+        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
+        cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
+        return notification_services(cases)
+
+    def _phone(self, profile_service: LoginServices, limiter: RateLimiter) -> PhoneLogin:
+        login, outbox = build_phone_login(
+            self.settings,
+            self.engines.dynamo.value,
+            self.host.clock,
+            profile_service,
+            keys=self.engines.keys.value,
+            limits=PhoneLoginLimits(
+                limiter,
+                self.accounts.tenants,
+                engine_clients.known_addresses(
+                    self.settings, self.engines.redis.value, self.engines.keys.value
+                ),
+            ),
+            tenants=PhoneLoginTenants(self.accounts.tenants),
+        )
+        stats = login.stats
+        self.host.metrics.counter_callbacks(
+            "phone_codes_total",
+            "One-time codes requested and redeemed, and requests or tries refused by a limit. Few redeemed of many "
+            "requested is the sign of SMS pumping.",
+            "outcome",
+            lambda: {"requested": stats.requested, "redeemed": stats.redeemed, "limited": stats.limited},
+        )
+        # what still waits when the process stops is not sent: people ask again
+        _ = self.host.tasks.spawn("sms outbox", outbox.run())
+        return login
+
+
+def _options(settings: Settings) -> ApiOptions:
+    api = settings.api
+    return ApiOptions(
+        cursor_secrets=_signing_secrets(settings),
+        max_body_bytes=api.max_body_bytes,
+        max_body_depth=api.max_body_depth,
+        max_body_values=api.max_body_values,
+        docs_root=api.docs_root,
+        trusts_trace=api.trusts_trace,
+        allowed_origins=allowed_origins(settings),
+        serves_docs=api.serves_docs,
+    )
+
+
+def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
+    """Without one that is set, cursors end with the process: fine on a laptop, not behind a load balancer."""
+    if given := cursor_secrets(settings):
+        return given
+    log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")
+    return (Secret(secrets.token_urlsafe(32)),)
+
+
+def api_operations_of() -> Iterator[str]:
+    """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
+    for route in chain.from_iterable(router.routes for router in ROUTERS):
+        for method in sorted(getattr(route, "methods", None) or ()):
+            yield f"{method} {getattr(route, 'path', '')}"

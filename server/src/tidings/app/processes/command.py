@@ -1,0 +1,210 @@
+"""Several processes of one kind on one machine, sharing a port: started, told to stop, and ended together.
+
+Nobody is restarted here: one that dies takes the others with it, and so does the parent; the platform starts the
+whole again.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+
+import click
+
+from tidings.app.settings import Settings
+from tidings.app.settings.loader import load
+from tidings.app.wiring.options import admin_options, cursor_secrets
+
+_COMMAND = (sys.executable, "-c", "from tidings.app.processes.command import run_child; run_child()", "run")
+
+
+def run_processes(kind: str, count: int, settings: Settings) -> int:
+    """The exit code of the first that ended badly, or 0."""
+    with _reserved(_place(kind, settings)) as held:
+        port = held.getsockname()[1]
+        children = [
+            # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
+            subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
+                [*_COMMAND, kind],
+                env=_environment(kind, settings, port, n),
+                start_new_session=True,
+                stdin=subprocess.PIPE,
+            )
+            for n in range(count)
+        ]
+        return _attend({child.pid: child for child in children})
+
+
+def run_child() -> None:
+    """As `tidings run …` on the command line, and told to stop when the parent is gone, however it went.
+
+    The parent holds the other end of our standard input, and nobody else does: it ends with him.
+    """
+    from tidings.cli import main  # noqa: PLC0415 - it imports us
+
+    threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
+    main()
+
+
+def _stop_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _place(kind: str, settings: Settings) -> tuple[str, int]:
+    section = settings.gateway if kind == "gateway" else settings.api
+    return section.host, section.port
+
+
+def _reserved(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
+    """Bound and not listening: keeps the port for the children, and picks one if any will do."""
+    family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+    held = socket.socket(family, socket.SOCK_STREAM)
+    if shares:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    held.bind(place)
+    return held
+
+
+def _environment(kind: str, settings: Settings, port: int, number: int) -> Mapping[str, str]:
+    given = {
+        **os.environ,
+        f"TIDINGS_{kind.upper()}_PORT": str(port),
+        f"TIDINGS_{kind.upper()}_SHARES_PORT": "true",
+        "TIDINGS_PROCESS_ADMIN_PORT": str(_admin_port(kind, settings, number)),
+    }
+    if not cursor_secrets(settings):
+        given["TIDINGS_API_CURSOR_SECRET"] = _COMMON_SECRET
+    return given
+
+
+def _admin_port(kind: str, settings: Settings, number: int) -> int:
+    """The first one's port and the numbers that follow. A default that is taken gives way to any free port."""
+    admin = admin_options(settings, kind)
+    if not admin.port:
+        return 0
+    port = admin.port + number
+    if admin.may_move:
+        try:
+            _reserved((admin.host, port), shares=False).close()
+        except OSError:
+            return 0
+    return port
+
+
+_COMMON_SECRET = secrets.token_urlsafe(32)
+
+
+def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
+    asked: set[int] = set()
+
+    def pass_on(number: int, _: object) -> None:
+        asked.add(number)
+        for pid in children:
+            with suppress(ProcessLookupError):  # it ended, and is taken off the list in a moment
+                os.kill(pid, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, pass_on)
+    outcome = 0
+    while children:
+        pid, status = os.wait()
+        child = children.pop(pid, None)
+        if child is None:
+            continue
+        code = child.returncode = os.waitstatus_to_exitcode(status)
+        outcome = outcome or (code if code >= 0 else 128 - code)
+        if not asked:  # a second signal would tell those who are draining not to wait
+            pass_on(signal.SIGTERM, None)
+    return outcome
+
+
+@click.group(name="run")
+def group() -> None:
+    """Run a process of Tidings in the foreground; SIGTERM or Ctrl-C ends it in order."""
+
+
+def _settings() -> Settings:
+    """Also makes the process what `testing.mutant` wants of it, before anything is composed."""
+    settings = load().settings
+    if settings.testing.mutant is not None:
+        from tidings.app.chat_mutants import activate_mutant  # noqa: PLC0415 - for tests alone
+
+        activate_mutant(settings.testing.mutant)
+    return settings
+
+
+_processes = click.option(
+    "--processes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Number of processes that share the port.",
+)
+
+
+@group.command()
+@_processes
+def api(processes: int) -> None:
+    """Run the REST API."""
+    from tidings.app.processes.api import BUILDS, run_api  # noqa: PLC0415 - half a second that `--help` need not wait
+    from tidings.app.wiring.options import validate_settings  # noqa: PLC0415 - see above
+
+    settings = _settings()
+    if processes == 1:
+        run_api(settings)
+    validate_settings(settings, BUILDS)
+    raise click.exceptions.Exit(run_processes("api", processes, settings))
+
+
+@group.command()
+@_processes
+def gateway(processes: int) -> None:
+    """Run the WebSocket gateway."""
+    from tidings.app.processes.gateway import BUILDS, run_gateway  # noqa: PLC0415 - see above
+    from tidings.app.wiring.options import validate_settings  # noqa: PLC0415 - see above
+
+    settings = _settings()
+    if processes == 1:
+        run_gateway(settings)
+    validate_settings(settings, BUILDS)
+    raise click.exceptions.Exit(run_processes("gateway", processes, settings))
+
+
+@group.command()
+def delivery() -> None:
+    """Run a delivery worker.
+
+    Workers update chat lists, push to gateways and keep what waits for offline users. Run as many as you need.
+    """
+    from tidings.app.processes.delivery import run_delivery  # noqa: PLC0415 - see above
+
+    run_delivery(_settings())
+
+
+@group.command()
+def relay() -> None:
+    """Run the relay.
+
+    It audits every commit and publishes again what was not handled. Any number may run.
+    """
+    from tidings.app.processes.relay import run_relay  # noqa: PLC0415 - see above
+
+    run_relay(_settings())
+
+
+@group.command()
+def notices() -> None:
+    """Run a notices worker.
+
+    Workers deliver notices to users. Run as many as you need.
+    """
+    from tidings.app.processes.notices import run_notifications  # noqa: PLC0415 - see above
+
+    run_notifications(_settings())

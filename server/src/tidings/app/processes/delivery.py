@@ -1,0 +1,126 @@
+"""The process `delivery`: reads the topic `messages` and does what follows each commit. Any number may run.
+
+Kafka gives each its partitions; they may be started and stopped in any order, at any time.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NoReturn, override
+
+from tidings.app.settings import Settings
+from tidings.app.wiring import delivery, engine_clients
+from tidings.app.wiring.delivery import build_offline_events, build_worker, decode_committed, redis_ports
+from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.delivery.model import DeliveryStats
+from tidings.delivery.worker import DeliveryWorker
+from tidings.messages.model import CommittedEvent
+from tidings.platform.kafka.consumer import KafkaConsumer
+from tidings.platform.kafka.partition_worker import RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
+from tidings.platform.kafka.records import Batch
+from tidings.platform.lifecycle.component import Component, Health, ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.schema.topics.model import MESSAGES, MESSAGES_DEAD
+
+GROUP = "delivery"
+BUILDS = (*engine_clients.BUILDS, otlp_headers)
+
+
+def run_delivery(settings: Settings) -> NoReturn:
+    validate_settings(settings, BUILDS)
+    run_process("delivery", process_options(settings, "delivery"), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = engine_clients.build_engines(settings, host)
+    publisher = delivery.publisher_component(settings, host)
+    return [*engines.components, publisher, DeliveryConsumer(settings, host, engines, publisher)]
+
+
+class DeliveryConsumer(Component):
+    """The consumer at work. Well as long as the group has us and no partition waits for something that fails."""
+
+    name = "delivery"
+
+    def __init__(
+        self,
+        settings: Settings,
+        host: ProcessContext,
+        engines: engine_clients.EngineComponents,
+        publisher: ManagedResource[KafkaPublisher],
+    ) -> None:
+        self._settings = settings
+        self._host = host
+        self._engines = engines
+        self._publisher = publisher
+        self._since = host.clock.now()
+        self._consumer: KafkaConsumer[CommittedEvent] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.stop_s = settings.process.stop_s
+
+    @override
+    async def start(self) -> None:
+        counts = DeliveryStats()
+        work = RecordHandlers(
+            decode_committed, self._handler(counts), dead_letter_to(self._publisher.value, MESSAGES_DEAD.name)
+        )
+        consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
+        _export(self._host, counts, consumer)
+        self._consumer = consumer
+        self._task = self._host.tasks.spawn("delivery", consumer.run(), may_end=True)
+
+    @override
+    async def stop(self) -> None:
+        """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
+        if self._consumer is not None and self._task is not None:
+            self._consumer.stop()
+            await asyncio.wait([self._task])
+
+    @override
+    def health(self) -> Health | None:
+        return engine_clients.consumer_health(self._consumer, self._since)
+
+    def _handler(self, counts: DeliveryStats) -> "DeliveryHandler":
+        client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
+        away = build_offline_events(client, keys, clock, self._publisher.value, self._engines.epoch)
+        worker = build_worker(
+            client,
+            keys,
+            clock,
+            wiring=redis_ports(self._engines.redis.value),
+            away=away,
+            failpoints=self._host.failpoints,
+            counts=counts,
+            epoch=self._engines.epoch,
+        )
+        return DeliveryHandler(worker, self._host)
+
+
+class DeliveryHandler:
+    """What a lane calls with each batch."""
+
+    def __init__(self, worker: DeliveryWorker, host: ProcessContext) -> None:
+        self._worker = worker
+        self._clock = host.clock
+        self._age = host.metrics.latency(
+            "delivery_seconds", "From the commit of an entry until it was handled, the newest of each event."
+        )
+
+    async def __call__(self, batch: Batch[CommittedEvent]) -> None:
+        events = [event.body for event in batch.events]
+        await self._worker.handle((event.key, event.entries) for event in events)
+        now_ms = self._clock.now_ms()
+        for event in events:
+            self._age.observe(max(0, now_ms - event.entries[-1].created_at_ms) / 1000)
+
+
+def _export(host: ProcessContext, counts: DeliveryStats, consumer: KafkaConsumer[CommittedEvent]) -> None:
+    metrics = host.metrics
+    metrics.counter_callbacks(
+        "delivery_total",
+        "Entries handled, come again, read from the log, late for want of Redis; pushes; stale routes; messages kept, "
+        "users rung for, and not reached.",
+        "what",
+        lambda: {name: getattr(counts, name) for name in DeliveryStats.__slots__},
+    )
+    engine_clients.export_consumer(metrics, consumer, "delivery", "records")

@@ -1,0 +1,343 @@
+"""The gateway's server as a component: listens, keeps its timers, and on stop lets the devices leave in order."""
+
+import asyncio
+from asyncio import Task
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn, override
+
+from msgspec import structs
+
+from tidings.accounts.credentials import CredentialVerifierChain
+from tidings.accounts.session_cache import OnRevocations, RevocationWatch
+from tidings.accounts.store.sessions import DynamoRevocationLog
+from tidings.app.settings import Settings, production
+from tidings.app.wiring import chats, delivery, engine_clients
+from tidings.app.wiring.accounts import (
+    AccountServices,
+    build_credentials,
+    build_login_services,
+    open_accounts,
+)
+from tidings.app.wiring.chats import (
+    ChatListServices,
+    build_chat_lists,
+    build_chat_row_reader,
+    make_ephemeral_deps,
+    make_receipt_publisher,
+)
+from tidings.app.wiring.delivery import build_offline_events
+from tidings.app.wiring.inboxes import build_serving_inboxes, inbox_use_cases
+from tidings.app.wiring.listener_options import (
+    admission_options,
+    fit_open_file_limit,
+    hub_options,
+    listen_options,
+)
+from tidings.app.wiring.options import otlp_headers, process_options, validate_settings
+from tidings.app.wiring.rate_limits import RequestLimits, SocketRequestLimiter
+from tidings.bus.store import RedisBus
+from tidings.connections.model import GatewayId
+from tidings.connections.store import RedisConnectionRegistry
+from tidings.delivery.store import DynamoOfflineQueue
+from tidings.gateway.admission import make_admission
+from tidings.gateway.metrics import SocketMetrics, export_gateway
+from tidings.gateway.node_deps import NodeDeps, NodeOptions
+from tidings.gateway.ports import GatewayUseCases, InboxUseCases
+from tidings.gateway.protocol_state import ConnectionLimits
+from tidings.gateway.request_handler import HandlerDeps
+from tidings.gateway.resume.catch_up import CatchUpOptions, ResumeOptions
+from tidings.gateway.resume.plan import TailLimits
+from tidings.gateway.revocations import RevocationEnforcer
+from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
+from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
+from tidings.gateway.transport.websockets_transport import load_backend
+from tidings.jobs.store import KafkaChunkPublisher
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import new_ulid
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
+from tidings.platform.lifecycle.process import MallocTrimmer
+from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.telemetry import logs
+from tidings.wire.close_codes import CloseCode, close_reason
+from tidings.wire.fields import MAX_FRAME_BYTES
+
+_CHECK_EVERY_S = 5.0
+
+
+class SocketServer(Component):
+    """`make` is called at the start, when what the server needs has been opened."""
+
+    name = "sockets"
+
+    def __init__(
+        self,
+        make: Callable[[], GatewayServer],
+        leaving: DrainOptions,
+        tasks: TaskSupervisor,
+        *,
+        watch: Callable[[OnRevocations], RevocationWatch],
+        stop_s: float,
+    ) -> None:
+        self._make = make
+        self._watch = watch
+        self._leaving = leaving
+        self._tasks = tasks
+        self.stop_s = stop_s
+        self._server: GatewayServer | None = None
+
+    @override
+    async def start(self) -> None:
+        server = self._make()
+        server.start()
+        await server.listener.start()
+        self._server = server
+        self._running = (
+            self._tasks.spawn("gateway timers", server.run_timers()),
+            self._tasks.spawn("gateway routes", server.run_lease_renewal()),
+            self._tasks.spawn("gateway memory", _give_back(server)),
+            *self._watching(server.revoking),
+        )
+        log.info("listening", port=server.listener.port)
+
+    def _watching(self, revoking: RevocationEnforcer | None) -> Iterator[Task[None]]:
+        if revoking is not None:
+            yield self._tasks.spawn("gateway revocations", self._watch(revoking.on_revocations).run())
+            yield self._tasks.spawn("gateway signing keys", _sweep(revoking))
+
+    @override
+    async def stop(self) -> None:
+        if self._server is None:
+            return
+        log.info("no longer accepting", connections=len(self._server.listener.sockets))
+        drained = await self._server.drain(self._leaving)
+        await self._tasks.stop(*self._running)
+        log.info("devices have left", told=drained.notified, left=drained.disconnected, closed=drained.closed)
+
+
+async def _sweep(revoking: RevocationEnforcer) -> None:
+    while True:
+        await asyncio.sleep(_CHECK_EVERY_S)
+        await revoking.sweep()
+
+
+async def _give_back(server: GatewayServer) -> None:
+    """After a storm: what its connections took is the machine's again."""
+    memory = MallocTrimmer()
+    while True:
+        await asyncio.sleep(_CHECK_EVERY_S)
+        memory.trim_if_idle(len(server.listener.sockets))
+
+
+log = logs.get_logger(__name__)
+
+_GRACE_S = 2.0
+"""After its moment to leave, a device may still take so long."""
+_SETTLE_S = 2.0
+_SLOW_RETRY_MS = 1_000
+
+
+def make_listen_options(settings: Settings) -> ListenOptions:
+    try:
+        load_backend(settings.gateway.socket_library, compresses=settings.gateway.compression == "deflate")
+        options = listen_options(
+            settings.gateway,
+            slow_close_code=CloseCode.SLOW_CONSUMER,
+            slow_close_reason=close_reason(CloseCode.SLOW_CONSUMER, _SLOW_RETRY_MS),
+        )
+    except TidingsError as error:
+        raise ValueError(error.message) from error
+    # the socket's bound is above that of a frame, so that the protocol's own code is told; far above it WebSocket's
+    return replace(options, max_message_bytes=2 * options.max_message_bytes)
+
+
+def make_drain_options(settings: Settings) -> DrainOptions:
+    given = settings.gateway
+    needs_s = given.drain_spread_s + _GRACE_S + given.linger_s + _SETTLE_S
+    if needs_s > settings.process.stop_s:
+        raise ValueError(
+            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.linger_s and "
+            f"{_GRACE_S + _SETTLE_S:g} s), and there are {settings.process.stop_s:g}"
+        )
+    return DrainOptions(
+        spread_s=given.drain_spread_s,
+        grace_s=_GRACE_S,
+        close_code=CloseCode.DRAINED,
+        close_reason=close_reason(CloseCode.DRAINED),
+    )
+
+
+def make_node_options(settings: Settings) -> NodeOptions:
+    given = settings.gateway
+    if given.renew_every_s > given.lease_s / 2:
+        raise ValueError(
+            f"gateway.renew_every_s: a lease of {given.lease_s:g} s (gateway.lease_s) is to be renewed at least "
+            f"twice in its time, not every {given.renew_every_s:g} s"
+        )
+    tails = TailLimits(given.tail_chats, given.tail_entries)
+    return NodeOptions(
+        renew_every_s=given.renew_every_s,
+        ack_within_s=given.ack_within_s,
+        broadcast_spread_s=settings.notices.broadcast_spread_s,
+        resume=ResumeOptions(at_once=given.resumes_at_once, tenant_share=given.tenant_share, tails=tails),
+        ranges=CatchUpOptions(tail=given.tail_entries),
+    )
+
+
+BUILDS = (
+    *engine_clients.BUILDS,
+    otlp_headers,
+    make_listen_options,
+    make_drain_options,
+    make_node_options,
+    *production.GATEWAY,
+)
+
+
+def run_gateway(settings: Settings) -> NoReturn:
+    validate_settings(settings, BUILDS)
+    run_process("gateway", process_options(settings, "gateway"), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    settings = with_fitting_limits(settings)
+    engines = engine_clients.build_engines(settings, host)
+    accounts = ManagedResource(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
+        ),
+    )
+    publisher = delivery.publisher_component(settings, host)
+    gains = make_receipt_publisher(settings, engines.redis, host)
+
+    def server() -> GatewayServer:
+        lists = build_chat_lists(
+            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+        )
+        made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
+        export_gateway(host.metrics, made)
+        return made
+
+    def watch(heard: OnRevocations) -> RevocationWatch:
+        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value), host.clock, heard)
+
+    edge = SocketServer(
+        server, make_drain_options(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s
+    )
+    return [*engines.components, accounts, publisher, gains, edge]
+
+
+def with_fitting_limits(settings: Settings) -> Settings:
+    """Lower the gateway's default bounds to the open files that this machine allows, and say so."""
+    fitting = fit_open_file_limit(settings.gateway)
+    if fitting != settings.gateway:
+        log.warning(
+            "fewer connections than the default: raise the limit of open files, or set gateway.max_connections",
+            max_connections=fitting.max_connections,
+            max_handshakes=fitting.max_handshakes,
+        )
+    return structs.replace(settings, gateway=fitting)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayWiring:
+    """Everything that was opened, to be joined into the edge."""
+
+    settings: Settings
+    host: ProcessContext
+    engines: engine_clients.EngineComponents
+    accounts: AccountServices
+    publisher: KafkaPublisher
+    lists: ChatListServices
+
+    def server(self) -> GatewayServer:
+        frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
+        credentials = self._credentials()
+        cases = self._cases(credentials)
+        limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
+        return GatewayServer(
+            ServerDeps(
+                dispatch=HandlerDeps(
+                    cases=cases, limits=limits, clock=self.host.clock, epoch=self.engines.epoch
+                ),
+                make_listener=self._listener,
+                node=self._node(cases),
+                rechecks=credentials,
+                hub=hub_options(self.settings.gateway),
+                report=_report,
+                measure=SocketMetrics(self.host.metrics),
+                flush_timeout_s=_SETTLE_S,
+            )
+        )
+
+    def _credentials(self) -> CredentialVerifierChain:
+        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
+        return build_credentials(self.accounts, people)
+
+    def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
+        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        told = delivery.make_on_commit(self.publisher, self.host)
+        epoch = self.engines.epoch
+        cases = chats.build_chat_services(
+            client, keys, self.host.clock, told, self.lists.directs, epoch=epoch
+        )
+        limiter = engine_clients.build_limiter(
+            self.settings, self.engines.redis.value, self.engines.keys.value, self.host
+        )
+        return GatewayUseCases(
+            credentials=credentials,
+            send=cases.send,
+            change=cases.change,
+            history=cases.history,
+            marking=self.lists.marking,
+            inboxes=self._inboxes(),
+            rates=SocketRequestLimiter(RequestLimits(limiter, self.accounts.tenants)),
+        )
+
+    def _inboxes(self) -> InboxUseCases:
+        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.notices
+        client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
+        cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
+        return inbox_use_cases(cases)
+
+    def _node(self, cases: GatewayUseCases) -> NodeDeps:
+        client, redis = self.engines.dynamo.value, self.engines.redis.value
+        keys, clock = self.engines.keys.value, self.host.clock
+        line = RedisBus(redis)
+        return NodeDeps(
+            gateway=GatewayId(new_ulid()),
+            routes=RedisConnectionRegistry(redis, lease_s=self.settings.gateway.lease_s),
+            bus=line,
+            subscriber=line,
+            broadcast_subscriber=line,
+            rows=build_chat_row_reader(client, self.engines.epoch),
+            queue=DynamoOfflineQueue(client, clock),
+            listing=self.lists.chat_list,
+            history=cases.history,
+            marking=cases.marking,
+            ephemeral=make_ephemeral_deps(self.settings, client, redis, clock, self.engines.epoch),
+            inboxes=cases.inboxes,
+            offline_notifier=build_offline_events(client, keys, clock, self.publisher, self.engines.epoch),
+            failpoints=self.host.failpoints,
+            clock=clock,
+            options=make_node_options(self.settings),
+        )
+
+    def _listener(self, on_open: OnOpen) -> Listener:
+        given = self.settings.gateway
+        return WebSocketListener(
+            load_backend(given.socket_library, compresses=given.compression == "deflate"),
+            make_listen_options(self.settings),
+            on_open,
+            on_error=_report,
+            admit=make_admission(admission_options(given), self.host.clock.monotonic),
+        )
+
+
+def _report(what: str, error: BaseException) -> None:
+    log.error(what, exc_info=error)

@@ -1,0 +1,140 @@
+"""The process `notices`: does the chunks of jobs, and looks after jobs that are due. Any number may run.
+
+A process of its own: a send to 100,000 users is minutes of work, and no chat message should wait behind it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, override
+
+from tidings.app.settings import Settings
+from tidings.app.wiring import delivery, engine_clients
+from tidings.app.wiring.inboxes import build_serving_inboxes, join_look_after
+from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.inboxes.chunk_worker import ChunkWorker
+from tidings.inboxes.publisher import InboxChangePublisher
+from tidings.jobs.model import ChunkRef
+from tidings.jobs.service import JobSweeper
+from tidings.jobs.store import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.kernel.errors import TidingsError
+from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer, KafkaConsumerLag
+from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
+from tidings.platform.kafka.records import Batch
+from tidings.platform.lifecycle.component import Component, Health, ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.telemetry import logs
+from tidings.schema.topics.model import NOTIFICATIONS, NOTIFICATIONS_DEAD
+
+log = logs.get_logger(__name__)
+
+BUILDS = (*engine_clients.BUILDS, otlp_headers, kafka_config)
+CHECK_EVERY_S = 4.0
+_RETRY_S = 2.0
+_LOG_EVERY_S = 1.0
+# few at a time: a chunk is a fifth of a second, and what is handled and not committed comes again after a death
+_TUNING = ConsumerTuning(worker=PartitionWorkerOptions(max_batch_records=5, max_queued_records=50))
+
+
+def run_notifications(settings: Settings) -> NoReturn:
+    validate_settings(settings, BUILDS)
+    run_process("notices", process_options(settings, "notices"), lambda host: compose(settings, host))
+
+
+def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
+    engines = engine_clients.build_engines(settings, host)
+    publisher = delivery.publisher_component(settings, host)
+    group = engine_clients.progress(settings, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
+    return [
+        *engines.components,
+        publisher,
+        group,
+        ChunkConsumer(settings, host, engines, Lines(publisher, group)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The process's lines to Kafka, besides its consumer."""
+
+    publisher: ManagedResource[KafkaPublisher]
+    group: ManagedResource[KafkaConsumerLag[ChunkRef]]
+
+
+class ChunkConsumer(Component):
+    """Well as long as the group has us and no partition waits for something that fails."""
+
+    name = "notices"
+
+    def __init__(
+        self, settings: Settings, host: ProcessContext, engines: engine_clients.EngineComponents, lines: Lines
+    ) -> None:
+        self._settings = settings
+        self._host = host
+        self._engines = engines
+        self._lines = lines
+        self._since = host.clock.now()
+        self._consumer: KafkaConsumer[ChunkRef] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._live: InboxChangePublisher | None = None
+        self.stop_s = settings.process.stop_s
+
+    @override
+    async def start(self) -> None:
+        publisher, spawn = self._lines.publisher.value, self._host.tasks.spawn
+        client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
+        redis, chunks = self._engines.redis.value, KafkaChunkPublisher(publisher)
+        cases, self._live = build_serving_inboxes(
+            client, keys, clock, chunks, redis, settings=self._settings.notices
+        )
+        jobs = join_look_after(client, clock, chunks, self._lines.group.value)
+        work = RecordHandlers(
+            decode_chunk, ChunkHandler(cases.work), dead_letter_to(publisher, NOTIFICATIONS_DEAD.name)
+        )
+        consumer = KafkaConsumer(
+            kafka_config(self._settings), work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=_TUNING
+        )
+        engine_clients.export_consumer(self._host.metrics, consumer, "notices", "chunks")
+        self._consumer = consumer
+        running = spawn("notices", consumer.run(), may_end=True)
+        self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
+
+    @override
+    async def stop(self) -> None:
+        """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
+        if self._consumer is None:
+            return
+        running, looking = self._tasks
+        await self._host.tasks.stop(looking)
+        self._consumer.stop()
+        await asyncio.wait([running])
+        if self._live is not None:
+            await self._live.wait_idle(_LOG_EVERY_S)
+
+    @override
+    def health(self) -> Health | None:
+        return engine_clients.consumer_health(self._consumer, self._since)
+
+
+class ChunkHandler:
+    """What a lane calls with each batch. What is retryable pauses the partition, however long."""
+
+    def __init__(self, work: ChunkWorker) -> None:
+        self._work = work
+
+    async def __call__(self, batch: Batch[ChunkRef]) -> None:
+        for event in batch.events:
+            await self._work(event.body)
+
+
+async def run_sweeper(jobs: JobSweeper) -> None:
+    """Goes on whatever fails: an engine that is away is waited for."""
+    while True:
+        try:
+            await jobs.run(CHECK_EVERY_S)
+        except TidingsError as error:
+            if not error.retryable:
+                raise
+            log.warning("jobs are not looked after for a moment", reason=error.message)
+            await asyncio.sleep(_RETRY_S)

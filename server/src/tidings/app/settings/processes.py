@@ -1,0 +1,235 @@
+"""Settings of the processes that serve: how they speak and live, the REST edge, and how often one may come."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from tidings.kernel.security import Secret
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Url = Annotated[str, Meta(pattern=r"^https?://.+$")]
+Level = Literal["debug", "info", "warning", "error"]
+Rate = Annotated[str, Meta(pattern=r"^[1-9]\d{0,8}/(s|min|h|d)$")]
+Burst = Annotated[int, Meta(ge=1, le=10_000_000)]
+Seconds = Annotated[float, Meta(gt=0)]
+
+
+class TelemetrySettings(Struct, frozen=True, kw_only=True):
+    """What a process tells about itself."""
+
+    log_format: Annotated[
+        Literal["auto", "json", "console"],
+        Meta(
+            description="`json`: one object a line, for machines; `console`: for people, with colours on a terminal "
+            "unless NO_COLOR is set; `auto`: `console` if stdout is a terminal, `json` otherwise."
+        ),
+    ] = "auto"
+    log_level: Annotated[Level, Meta(description="From which level Tidings' own lines are written.")] = "info"
+    library_log_level: Annotated[
+        Level, Meta(description="The same for libraries; their debug lines can hold credentials.")
+    ] = "warning"
+    otlp_endpoint: Annotated[
+        Url | None, Meta(description="URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no spans.")
+    ] = None
+    otlp_headers: Annotated[
+        Secret | None,
+        Meta(description="What the collector wants with each call: name=value, several with commas."),
+    ] = None
+    trace_ratio: Annotated[
+        float, Meta(description="The share of new traces that is kept, 0 to 1.", ge=0, le=1)
+    ] = 0.01
+    trace_queue_spans: Annotated[
+        int, Meta(description="So many spans wait for the collector; then the oldest go.", ge=512)
+    ] = 4_096
+
+
+class ProcessSettings(Struct, frozen=True, kw_only=True):
+    """How a process lives: the pages for operators, and how long it may take to stop."""
+
+    admin_host: Annotated[
+        str,
+        Meta(description="Where `/livez`, `/readyz` and `/metrics` answer. Not for clients.", min_length=1),
+    ] = "127.0.0.1"
+    admin_port: Annotated[
+        Port | None,
+        Meta(
+            description="Port of these pages; 0: any free one, named in the first log line. Unset: 9500 for `api`, "
+            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notices`, or any free one with a "
+            "warning if that is taken. With `--processes` the first of them; the others have the next numbers."
+        ),
+    ] = None
+    drain_s: Annotated[
+        float,
+        Meta(
+            description="Asked to stop, a process is not ready but serves so long, until nobody sends more.",
+            ge=0,
+        ),
+    ] = 5.0
+    stop_s: Annotated[Seconds, Meta(description="How long all its parts may take to stop.")] = 20.0
+    loop_warn_s: Annotated[
+        Seconds, Meta(description="A loop that is blocked so long is told in the log.")
+    ] = 5.0
+    loop_exit_s: Annotated[Seconds, Meta(description="A loop that is blocked so long ends the process.")] = (
+        30.0
+    )
+
+
+class ApiSettings(Struct, frozen=True, kw_only=True):
+    """The REST edge, `tidings run api`."""
+
+    host: Annotated[str, Meta(description="Where it listens. TLS is the load balancer's.", min_length=1)] = (
+        "127.0.0.1"
+    )
+    port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8080
+    shares_port: Annotated[
+        bool,
+        Meta(
+            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
+        ),
+    ] = False
+    keep_alive_s: Annotated[
+        int,
+        Meta(
+            description="Idle time after which a connection is closed; set it above the load balancer's. "
+            "A connection that has shown no valid credential has 5 s, unless it is from `trusted_proxies`.",
+            ge=1,
+        ),
+    ] = 75
+    receive_s: Annotated[
+        Seconds, Meta(description="A request that is not whole after this is answered 408.")
+    ] = 30.0
+    max_connections: Annotated[
+        int,
+        Meta(
+            description="Maximum number of open connections. Above it the oldest idle connection without a valid "
+            "credential is closed; if there is none, the new connection receives 503.",
+            ge=1,
+        ),
+    ] = 10_000
+    max_connections_per_address: Annotated[
+        int,
+        Meta(
+            description="The same for one address (IPv6: one /64). Raise it if many clients share an address; "
+            "connections from `trusted_proxies` do not count.",
+            ge=1,
+        ),
+    ] = 500
+    max_body_bytes: Annotated[int, Meta(description="A larger body is refused.", ge=1_024)] = 64 * 1024
+    max_body_depth: Annotated[int, Meta(description="JSON nested deeper is refused.", ge=2, le=100)] = 16
+    max_body_values: Annotated[int, Meta(description="JSON with more values is refused.", ge=16)] = 4_000
+    cursor_secret: Annotated[
+        Secret | None,
+        Meta(
+            description="Signs the cursors of pages; at least 16 characters, the same in every process. "
+            "Several with commas: the first signs, all are accepted. Unset: made anew with each start."
+        ),
+    ] = None
+    trusted_proxies: Annotated[
+        str | None,
+        Meta(
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
+        ),
+    ] = None
+    allowed_origins: Annotated[
+        str | None,
+        Meta(
+            description="Origins of web pages that may call the API (CORS), exactly as browsers send them "
+            "(https://app.example), several with commas. `http://localhost:*` and `http://127.0.0.1:*` allow every "
+            "port of this machine. Unset: no web page."
+        ),
+    ] = None
+    serves_docs: Annotated[
+        bool,
+        Meta(description="Serve the explorer at `/docs` and the description at `/openapi.json` to anybody."),
+    ] = True
+    docs_root: Annotated[
+        str,
+        Meta(
+            description="Put before `errors/{code}`, the link of a problem to the page of its code, which the API serves."
+        ),
+    ] = "/"
+    trusts_trace: Annotated[
+        bool, Meta(description="A caller's `traceparent` is gone on with; only where callers are your own.")
+    ] = False
+    access_log_ratio: Annotated[
+        float,
+        Meta(
+            description="The share of requests that is logged, 0 to 1. Never bodies or credentials.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.0
+
+
+class LimitsSettings(Struct, frozen=True, kw_only=True):
+    """How often somebody may come: a rate such as `20/s`, `5/min`, `10/h`, and how many at once after a quiet time."""
+
+    tenant_rate: Annotated[Rate, Meta(description="Requests of all users and servers of a tenant.")] = (
+        "2000/s"
+    )
+    tenant_burst: Annotated[Burst, Meta(description="At once.")] = 4_000
+    user_rate: Annotated[Rate, Meta(description="Requests of one user, on all devices.")] = "20/s"
+    user_burst: Annotated[Burst, Meta(description="At once.")] = 60
+    address_rate: Annotated[
+        Rate, Meta(description="Requests from one address; an office or a mobile network can be behind it.")
+    ] = "100/s"
+    address_burst: Annotated[Burst, Meta(description="At once.")] = 400
+    chat_user_rate: Annotated[
+        Rate,
+        Meta(
+            description="Chats that one user creates, groups and direct chats together. A chat that exists already is "
+            "not counted. A tenant can have its own: `tidings tenant set --rate chat=…`."
+        ),
+    ] = "200/d"
+    chat_user_burst: Annotated[Burst, Meta(description="At once.")] = 100
+    code_address_rate: Annotated[Rate, Meta(description="One-time codes requested from an address.")] = "30/h"
+    code_address_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_network_rate: Annotated[Rate, Meta(description="One-time codes requested from an IPv6 /48.")] = (
+        "60/h"
+    )
+    code_network_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    code_number_place_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to a phone number at the request of one address.")
+    ] = "5/h"
+    code_number_place_burst: Annotated[Burst, Meta(description="At once.")] = 3
+    code_number_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes sent to a phone number at the request of addresses that have not logged in "
+            "with it in the last 30 days. An address that has is not counted here."
+        ),
+    ] = "20/d"
+    code_number_burst: Annotated[Burst, Meta(description="At once.")] = 10
+    code_prefix_rate: Annotated[
+        Rate, Meta(description="One-time codes sent to phone numbers that share their first seven digits.")
+    ] = "20/h"
+    code_prefix_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    code_tenant_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes of a tenant; the same again for addresses that have logged in with the number "
+            "before. Bounds what a flood costs. A tenant can have its own: `tidings tenant set --rate code=…`."
+        ),
+    ] = "100/h"
+    code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 50
+    code_installation_rate: Annotated[
+        Rate,
+        Meta(
+            description="One-time codes of all tenants; the same again for addresses that have logged in with the "
+            "number before."
+        ),
+    ] = "5000/d"
+    code_installation_burst: Annotated[Burst, Meta(description="At once.")] = 1_000
+    redeem_address_rate: Annotated[
+        Rate, Meta(description="Tries to log in with a code, from an address.")
+    ] = "60/h"
+    redeem_address_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    phone_search_rate: Annotated[
+        Rate,
+        Meta(description="Phone numbers that a user looks up, to find users or to add them to a group."),
+    ] = "50/d"
+    phone_search_burst: Annotated[Burst, Meta(description="At once.")] = 20
+    timeout_s: Annotated[
+        Seconds,
+        Meta(description="Redis has so long to answer; then the process counts for itself for a second."),
+    ] = 0.1

@@ -1,0 +1,1 @@
+"""Build the use cases from settings and engine clients."""

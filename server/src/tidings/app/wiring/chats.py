@@ -1,0 +1,288 @@
+"""Joins delivery's use cases with the stores: chat lists, watermarks, ticks, and the rows behind them."""
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidings.accounts.store.users import DynamoUserReader
+from tidings.app.settings import Settings
+from tidings.bus.store import RedisBus
+from tidings.chats.commands import ChatCommands
+from tidings.chats.model import MemberStatus
+from tidings.chats.queries import DirectChatCache
+from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.store import DynamoChatStore
+from tidings.connections.store import RedisConnectionRegistry
+from tidings.delivery.audience import StoredAudience
+from tidings.delivery.chat_list import ChatList
+from tidings.delivery.chat_rows import ChatRowProjector, Previews
+from tidings.delivery.model import WatermarkAdvanced
+from tidings.delivery.ports import AudienceReader, DeliveryKeys, OnWatermarkAdvanced
+from tidings.delivery.rules import is_member
+from tidings.delivery.store import (
+    DynamoChatRowReader,
+    DynamoChatRowWriter,
+    DynamoWatermarkStore,
+    EpochReconciler,
+)
+from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
+from tidings.ephemeral.presence import PresenceAccess, PresenceQuery
+from tidings.ephemeral.receipts import ChatRowNotifier, ReceiptPublisher, ReceiptSnapshotReader
+from tidings.ephemeral.store import RedisPresenceStore
+from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
+from tidings.kernel.clock import Clock, SystemClock
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatId, Epoch, TenantId, UserId, initial_epoch
+from tidings.messages import sender
+from tidings.messages.append_queue import AppendDeps, OnCommit
+from tidings.messages.edits import ChangePermissions, MessageEdits
+from tidings.messages.history import History
+from tidings.messages.model import PermissionCheck
+from tidings.messages.ports import Keys, MembershipIntervals
+from tidings.messages.sender import Appender, MessageSender
+from tidings.messages.store import DynamoEditWriter, DynamoLogReader, DynamoMessageLog, DynamoReactionWriter
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.lifecycle.component import ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.telemetry import logs
+
+
+def _nobody(_: WatermarkAdvanced) -> None:
+    """For tools and tests: ticks are derived whenever somebody looks."""
+
+
+class ChatListServices(NamedTuple):
+    """What people look at and change. The rows themselves are the delivery worker's, see `build_row_projector`.
+
+    `directs` is what the process knows of direct chats, for whoever else reads.
+    """
+
+    marking: WatermarkService
+    chat_list: ChatList
+    statuses: MessageStatusReader
+    directs: DirectChatCache
+
+
+def build_epoch_reconciler(
+    client: DynamoClient, epoch: Epoch, *, is_read_only: bool = False
+) -> EpochReconciler:
+    """What every store of rows needs. With `initial_epoch`, rows are believed as they stand."""
+    memberships = DynamoChatStore(client, SystemClock())  # Only read: nobody asks for the time.
+    return EpochReconciler(client, DynamoLogReader(client), memberships, epoch, is_read_only=is_read_only)
+
+
+def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowReader:
+    return DynamoChatRowReader(client, build_epoch_reconciler(client, epoch))
+
+
+def build_watermark_store(
+    client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch
+) -> DynamoWatermarkStore:
+    return DynamoWatermarkStore(client, clock, build_epoch_reconciler(client, epoch))
+
+
+def build_chat_lists(
+    client: DynamoClient,
+    keys: DeliveryKeys,
+    clock: Clock,
+    on_advanced: OnWatermarkAdvanced = _nobody,
+    *,
+    epoch: Epoch = initial_epoch,
+) -> ChatListServices:
+    """`on_advanced` hears whenever somebody got further."""
+    chats, log, lists = (
+        DynamoChatStore(client, clock),
+        DynamoLogReader(client),
+        build_chat_row_reader(client, epoch),
+    )
+    directs, watermarks = DirectChatCache(chats), build_watermark_store(client, clock, epoch)
+    audience = StoredAudience(directs)
+    return ChatListServices(
+        WatermarkService(watermarks, lists, chats, log, on_advanced),
+        ChatList(lists, watermarks, chats, keys, clock),
+        MessageStatusReader(audience, watermarks),
+        directs,
+    )
+
+
+def build_row_projector(
+    client: DynamoClient, keys: DeliveryKeys, audience: AudienceReader, epoch: Epoch = initial_epoch
+) -> ChatRowProjector:
+    truth = DynamoChatRowWriter(client, build_epoch_reconciler(client, epoch))
+    return ChatRowProjector(truth, audience, DynamoLogReader(client), Previews(keys, preview_text))
+
+
+def preview_text(body: bytes) -> str:
+    return sender.decode_content(body).text
+
+
+log = logs.get_logger(__name__)
+
+_NO_LEASE_S = 1.0
+"""Who tells takes none."""
+_SETTLE_S = 1.0
+
+
+class VisibilityStore:
+    """Who may see whom, out of the rows of users, blocks and chats."""
+
+    def __init__(self, client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch) -> None:
+        self._users = DynamoUserReader(client)
+        self._rows = DynamoChatStore(client, clock)
+        self._lists = build_chat_row_reader(client, epoch)
+
+    async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
+        """Of a user without a row of his own nothing is known, so nothing is hidden either."""
+        found = await self._users.confirm_many(tenant, users)
+        return {user for user, row in found.items() if row.last_seen == "nobody"}
+
+    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
+        return await self._rows.blockers(tenant, users, whom)
+
+    async def chats_of(self, tenant: TenantId, user: UserId) -> set[ChatId]:
+        rows = await self._lists.rows(tenant, user)
+        return {row.chat for row in rows if is_member(row.known)}
+
+
+def make_presence_access(
+    client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
+) -> PresenceAccess:
+    return PresenceAccess(VisibilityStore(client, clock, epoch), RedisPresenceStore(redis))
+
+
+def make_presence_query(
+    client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
+) -> PresenceQuery:
+    line, routes = RedisBus(redis), RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
+    return PresenceQuery(make_presence_access(client, redis, clock, epoch), line, routes)
+
+
+def make_chat_row_notifier(redis: RedisClient) -> ChatRowNotifier:
+    return ChatRowNotifier(RedisBus(redis), RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S))
+
+
+def make_receipt_publisher(
+    settings: Settings, redis: ManagedResource[RedisClient], host: ProcessContext
+) -> ManagedResource[ReceiptPublisher]:
+    """For every process in which people get further. Declared before what raises watermarks, so that it stops after it."""
+    return ManagedResource("receipts", lambda: _opened(settings, redis.value, host))
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, redis: RedisClient, host: ProcessContext
+) -> AsyncIterator[ReceiptPublisher]:
+    made = _telling(settings, redis, host)
+    try:
+        yield made
+    finally:
+        await made.wait_idle(_SETTLE_S)
+
+
+def _telling(settings: Settings, redis: RedisClient, host: ProcessContext) -> ReceiptPublisher:
+    routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
+    made = ReceiptPublisher(
+        RedisBus(redis), routes, within_s=settings.signs.receipts_within_s, on_error=_report
+    )
+    told = made.stats
+    host.metrics.counter_callbacks(
+        "receipts_total",
+        "Watermarks that rose; words about them to chats and to users' own devices; those that Redis did not take.",
+        "what",
+        lambda: {
+            "gains": told.advances,
+            "words": told.published,
+            "own": told.own_devices,
+            "lost": told.dropped,
+        },
+    )
+    return made
+
+
+def make_ephemeral_deps(
+    settings: Settings, client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
+) -> EphemeralDeps:
+    given = settings.signs
+    return EphemeralDeps(
+        bus=RedisBus(redis),
+        whole=ReceiptSnapshotReader(
+            DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch)
+        ),
+        presences=RedisPresenceStore(redis),
+        seeing=make_presence_access(client, redis, clock, epoch),
+        options=EphemeralOptions(
+            receipts_within_s=given.receipts_within_s,
+            subscriptions=given.max_subscriptions,
+            presence_grace_s=given.presence_hold_s,
+            presence_refresh_s=settings.gateway.lease_s,
+        ),
+    )
+
+
+def _report(what: str, error: BaseException) -> None:
+    log.error(what, exc_info=error)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatServices:
+    """Of chats and messages, as one process has them: they share the views of the chats' logs."""
+
+    appends: Appender[MemberStatus]
+    rows: DynamoChatStore
+    reader: DynamoLogReader
+    manage: ChatCommands
+    send: MessageSender[MemberStatus]
+    change: MessageEdits[MemberStatus]
+    history: History
+
+
+def build_chat_services(
+    client: DynamoClient,
+    keys: Keys,
+    clock: Clock,
+    on_commit: OnCommit,
+    intervals: MembershipIntervals,
+    *,
+    epoch: Epoch,
+) -> ChatServices:
+    """`on_commit` hears of what is committed, off the path of the answer."""
+    rows, reader, changes = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditWriter()
+    appends = Appender(
+        AppendDeps(DynamoMessageLog(client, clock), rows, clock, epoch=epoch, on_commit=on_commit)
+    )
+    return ChatServices(
+        appends=appends,
+        rows=rows,
+        reader=reader,
+        manage=ChatCommands(rows, appends),
+        send=MessageSender(
+            appends, changes, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
+        ),
+        change=MessageEdits(
+            appends,
+            reader,
+            changes,
+            DynamoReactionWriter(client),
+            keys=keys,
+            permits=_PERMISSIONS,
+            clock=clock,
+        ),
+        history=History(reader, intervals, keys, clock),
+    )
+
+
+def permission_check(action: ChatAction) -> PermissionCheck[MemberStatus]:
+    def check(standing: MemberStatus, after: int | None, /) -> Code | None:
+        return check_permission(action, standing, after)
+
+    return check
+
+
+_PERMISSIONS = ChangePermissions(
+    edit_own=permission_check(ChatAction.EDIT_OWN),
+    redact_own=permission_check(ChatAction.REDACT_OWN),
+    redact_others=permission_check(ChatAction.REDACT_OTHERS),
+    react=permission_check(ChatAction.REACT),
+)

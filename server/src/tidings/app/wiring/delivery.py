@@ -1,0 +1,244 @@
+"""Kafka's publisher as a component, and what goes through it. It never gates readiness: sends are acked without it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from tidings.app.settings import Settings
+from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
+from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.options import dynamo_endpoint, kafka_config
+from tidings.bus.store import RedisBus
+from tidings.chats.model import Membership
+from tidings.chats.queries import DirectChatCache
+from tidings.chats.store import DynamoChatStore
+from tidings.connections.store import RedisConnectionRegistry
+from tidings.delivery.audience import CachedAudience, StoredAudience
+from tidings.delivery.fanout import Fanout
+from tidings.delivery.model import ChatRow, DeliveryStats
+from tidings.delivery.offline import MessageText, OfflineEventPublisher, OfflineQueueRedactor
+from tidings.delivery.ports import (
+    BusPublisher,
+    DeliveryCheckpoints,
+    DeliveryKeys,
+    OfflineNotifier,
+    RouteLookup,
+)
+from tidings.delivery.rules import highest_sequence
+from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineEvents
+from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.delivery.worker import DeliveryWorker, WorkerDeps
+from tidings.installation.store import InstallationStore as InstallationRow
+from tidings.kernel.clock import Clock, SystemClock
+from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
+from tidings.messages import model, sender
+from tidings.messages.model import CommittedEvent, Entry
+from tidings.messages.store import DynamoLogReader, DynamoReactionWriter, KafkaCommitPublisher
+from tidings.messages.store.items import entry_from_item
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.kafka.errors import UndecodableError
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.records import Record
+from tidings.platform.lifecycle.component import Health, ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.redis.client import RedisClient
+from tidings.relay import rules
+from tidings.relay.repair import Repair
+from tidings.relay.store import DynamoRepairReader
+from tidings.relay.store.publisher import KafkaEventPublisher
+from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.model import KeyPartError
+from tidings.tenants.key_ring import KeyRing
+from tidings.tenants.settings import TenantReader
+from tidings.tenants.store import DynamoTenantStore
+
+CLOSE_S = 1.0
+"""For what is under way when the process stops; what does not get out is published again by the relay."""
+
+
+def publisher_component(settings: Settings, host: ProcessContext) -> ManagedResource[KafkaPublisher]:
+    """Declared before what commits, so that it is stopped after it: what was committed gets out."""
+    since = host.clock.now()
+
+    def look(it: KafkaPublisher) -> Health:
+        how = it.health()
+        return Health(how.is_ok, how.reason, since)
+
+    return ManagedResource("publisher", lambda: open_publisher(settings), look=look, gates_readiness=False)
+
+
+@asynccontextmanager
+async def open_publisher(settings: Settings) -> AsyncIterator[KafkaPublisher]:
+    made = KafkaPublisher(kafka_config(settings))
+    try:
+        yield made
+    finally:
+        await made.close(CLOSE_S)
+
+
+def make_on_commit(publisher: KafkaPublisher, host: ProcessContext) -> KafkaCommitPublisher:
+    made = KafkaCommitPublisher(publisher)
+    host.metrics.counter_callbacks(
+        "events_published_total",
+        "Appends that Kafka was told of: acknowledged, or left to the relay.",
+        "outcome",
+        lambda: {"ok": made.published, "failed": made.failed},
+    )
+    return made
+
+
+_NO_LEASE_S = 1.0
+"""Who delivers takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisPorts:
+    """What a worker finds in Redis."""
+
+    routes: RouteLookup
+    bus: BusPublisher
+    checkpoints: DeliveryCheckpoints
+
+
+def redis_ports(redis: RedisClient) -> RedisPorts:
+    return RedisPorts(
+        RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis), RedisDeliveryCheckpoints(redis)
+    )
+
+
+def build_worker(
+    client: DynamoClient,
+    keys: DeliveryKeys,
+    clock: Clock,
+    *,
+    wiring: RedisPorts,
+    away: OfflineNotifier,
+    failpoints: Failpoints = NO_PAUSES,
+    counts: DeliveryStats,
+    epoch: Epoch = initial_epoch,
+) -> DeliveryWorker:
+    log, pending = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
+    audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
+    stores = WorkerDeps(
+        rows=build_row_projector(client, keys, audience, epoch),
+        audience=audience,
+        log=log,
+        withdrawing=OfflineQueueRedactor(pending, audience, log, DynamoReactionWriter(client)),
+        checkpoints=wiring.checkpoints,
+    )
+    reaching = Fanout(wiring.routes, wiring.bus, pending, away, counts=counts, failpoints=failpoints)
+    return DeliveryWorker(stores, reaching, counts=counts, failpoints=failpoints)
+
+
+def build_offline_events(
+    client: DynamoClient, keys: KeyRing, clock: Clock, publisher: KafkaPublisher, epoch: Epoch = initial_epoch
+) -> OfflineEventPublisher:
+    wishes = TenantPushPreferences(TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock))
+    return OfflineEventPublisher(
+        build_chat_row_reader(client, epoch),
+        keys,
+        KafkaOfflineEvents(publisher),
+        read=message_text,
+        wishes=wishes,
+        clock=clock,
+    )
+
+
+class TenantPushPreferences:
+    def __init__(self, tenants: TenantReader) -> None:
+        self._tenants = tenants
+
+    async def shows_previews(self, tenant: TenantId, /) -> bool:
+        found = await self._tenants.find(tenant)
+        return found is not None and found.settings.push.has_previews
+
+
+def message_text(body: bytes) -> MessageText:
+    read = sender.decode_content(body)
+    return MessageText(read.text, read.mentions)
+
+
+def decode_committed(record: Record) -> CommittedEvent:
+    """An event that a worker could do nothing with is as undecodable as one that is no event."""
+    try:
+        event = model.decode_event(record.value or b"")
+        chat_key(event.key)
+    except (msgspec.DecodeError, KeyPartError) as error:
+        raise UndecodableError(str(error), record) from error
+    sequences = [entry.sequence for entry in event.entries]
+    if not sequences or sequences != list(range(sequences[0], sequences[0] + len(sequences))):
+        raise UndecodableError(f"entries without order, or none: {sequences[:10]}", record)
+    return event
+
+
+_CLOSE_S = 30.0
+
+
+class RepairTools(NamedTuple):
+    repair: Repair
+    reader: DynamoRepairReader
+
+
+@asynccontextmanager
+async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
+    wanted, clock = settings.dynamo, SystemClock()
+    async with (
+        open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client,
+        open_key_ring(settings, client, clock) as keys,
+    ):
+        publisher = KafkaPublisher(kafka_config(settings))
+        books = RowRepairReader(client)
+        found = await InstallationRow(client, clock).read()
+        epoch = found.epoch if found is not None else 0
+        rows = build_row_projector(
+            client, keys, StoredAudience(DynamoChatStore(client, clock)), lambda: epoch
+        )
+        try:
+            yield RepairTools(Repair(books, rows, KafkaEventPublisher(publisher)), books)
+        finally:
+            await publisher.close(_CLOSE_S)
+
+
+class RowRepairReader(DynamoRepairReader):
+    """A chat's rows: of each member, or of a large chat the one head."""
+
+    def __init__(self, client: DynamoClient) -> None:
+        super().__init__(client)
+        clock = SystemClock()
+        self._chats = DynamoChatStore(client, clock)
+        # Believed as they stand: a row of another epoch is to be found, and handling an entry settles it.
+        self._rows = build_watermark_store(client, clock)
+        self._heads = build_chat_row_reader(client)
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        return [entry_from_item(item) for item in await self.items(chat, after, up_to)]
+
+    async def row_progress(self, chat: ChatKey, head: int) -> int:
+        row = await self._chats.chat(chat)
+        if row is not None and row.large_since is not None:
+            return await self._large(chat, row.large_since, head)
+        return await self._small(chat, await self._chats.members(chat), head)
+
+    async def _small(self, chat: ChatKey, members: Sequence[Membership], head: int) -> int:
+        rows = await self._rows.rows_of(chat, [member.user for member in members])
+        had = {user: _came_to(row, head) for user, row in rows.items()}
+        each = (rules.row_progress(member.intervals, had.get(member.user, 0), head) for member in members)
+        return min(each, default=head)
+
+    async def _large(self, chat: ChatKey, large_since: int, head: int) -> int:
+        found = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
+        had = 0 if found is None else _came_to(ChatRow(chat=chat.chat, known=found), head)
+        return min(head, max(had, large_since))
+
+
+def _came_to(row: ChatRow, head: int) -> int:
+    """What a row has come to. One that is ahead of its log counts as behind: handling the last entry settles it."""
+    if highest_sequence(row) > head:
+        return head - 1
+    return row.known.head.sequence if row.known.head is not None else 0

@@ -1,0 +1,130 @@
+"""From the gateway's settings to what its sockets are given. Faults of the settings that need a look elsewhere
+(a network that is none, a certificate that can't be read, too few open files) are found here, before the start.
+"""
+
+import ipaddress
+import resource
+import ssl
+
+from msgspec.structs import replace
+
+from tidings.app.settings.gateway import GatewaySettings
+from tidings.app.wiring.options import listed_proxies
+from tidings.gateway.admission import AdmissionOptions
+from tidings.gateway.hub import HubOptions
+from tidings.gateway.transport.ports import ListenOptions, Network, TcpOptions, UpgradeRules
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.security import AllowedOrigins, UntrustedProxyDetector
+
+_FILES_BESIDE = 500
+
+
+def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_reason: str) -> ListenOptions:
+    return ListenOptions(
+        host=given.host,
+        port=given.port,
+        tls=_tls(given),
+        rules=_rules(given),
+        tcp=TcpOptions(
+            shares_port=given.shares_port,
+            send_buffer_bytes=given.kernel_send_bytes,
+            receive_buffer_bytes=given.kernel_receive_bytes,
+        ),
+        max_message_bytes=given.max_frame_bytes,
+        send_bound_bytes=given.send_bound_bytes,
+        slow_close_code=slow_close_code,
+        slow_close_reason=slow_close_reason,
+        max_connections=given.max_connections,
+        max_connections_per_address=given.max_connections_per_address,
+        max_handshakes=given.max_handshakes,
+        max_handshakes_per_address=given.max_handshakes_per_address,
+        handshake_s=given.handshake_s,
+        linger_s=given.linger_s,
+        compresses=given.compression == "deflate",
+        unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies")
+        if given.trusted_proxies is None
+        else None,
+    )
+
+
+def admission_options(given: GatewaySettings) -> AdmissionOptions:
+    return AdmissionOptions(
+        connects_per_s=given.connects_per_s,
+        burst=given.connect_burst,
+        per_address_per_s=given.connects_per_s_per_address,
+    )
+
+
+def hub_options(given: GatewaySettings) -> HubOptions:
+    return HubOptions(
+        devices_per_user=given.max_devices_per_user,
+        devices_per_tenant=max(1, int(given.max_connections * given.tenant_share)),
+    )
+
+
+def fit_open_file_limit(given: GatewaySettings) -> GatewaySettings:
+    """Raise the process's limit of open files as far as allowed, and lower the default bounds to what it allows.
+
+    A full gateway needs files to accept connections that it refuses. A `max_connections` that an operator has set
+    and that does not fit is refused: they count on it.
+    """
+    wanted = given.max_connections + given.max_handshakes + _FILES_BESIDE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed == wanted:
+        return given
+    if given.max_connections != GatewaySettings().max_connections:
+        raise _listener_error(
+            f"gateway.max_connections: {wanted} open files are needed, {hard} are allowed (ulimit -Hn)"
+        )
+    beside, handshakes = min(_FILES_BESIDE, hard // 4), min(given.max_handshakes, hard // 4)
+    return replace(given, max_handshakes=handshakes, max_connections=hard - handshakes - beside)
+
+
+def _rules(given: GatewaySettings) -> UpgradeRules:
+    return UpgradeRules(
+        path=given.path,
+        origins=_origins(given.origins),
+        allows_no_origin=given.allows_no_origin,
+        trusted_proxies=tuple(_network(text) for text in listed_proxies(given.trusted_proxies)),
+        forwarded_by=given.forwarded_by,
+    )
+
+
+def _origins(text: str | None) -> AllowedOrigins:
+    try:
+        return AllowedOrigins.parse(_listed_addresses(text))
+    except ValueError as error:
+        raise _listener_error(f"gateway.origins: {error}") from error
+
+
+def _listed_addresses(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise _listener_error(f"gateway.trusted_proxies: {error}") from None
+
+
+def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
+    if given.tls_certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(given.tls_certificate, given.tls_key)
+    except OSError as error:
+        raise _listener_error(
+            f"gateway.tls_certificate: {given.tls_certificate} can't be used: {error}"
+        ) from None
+    return context
+
+
+def _listener_error(text: str) -> TidingsError:
+    return TidingsError(Code.SETTINGS_INVALID, text, hint="`tidings config doc` lists every setting.")

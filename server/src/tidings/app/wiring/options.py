@@ -1,0 +1,195 @@
+"""From settings to the options of what runs: each faulty one is found before anything is opened."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import ip_network
+
+from tidings.app.settings import Settings
+from tidings.app.settings.model import KafkaSettings
+from tidings.app.settings.production import NO_PROXY
+from tidings.kernel.clock import Clock, OffsetClock, SystemClock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.security import AllowedOrigins, Secret
+from tidings.limits.model import LimitKind, LimitPolicy
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.lifecycle.admin import AdminOptions
+from tidings.platform.lifecycle.file_failpoints import FileFailpoints
+from tidings.platform.lifecycle.process import StopOptions
+from tidings.platform.lifecycle.run import ProcessOptions
+from tidings.platform.lifecycle.watchdog import WatchdogOptions
+from tidings.platform.redis.options import RedisOptions
+from tidings.platform.telemetry.logs import LogOptions
+from tidings.platform.telemetry.tracing import TracingOptions
+
+MIN_SECRET_BYTES = 16
+PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
+
+_HINTS = {
+    "development": "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "production": "The installation is in production, which is the default. On a developer's machine run "
+    '`tidings dev`, or set installation = "development" (TIDINGS_INSTALLATION). '
+    "`tidings config show` tells what is set, `tidings config doc` what can be.",
+}
+
+type OptionsBuilder = Callable[[Settings], object]
+
+
+def validate_settings(settings: Settings, builds: Sequence[OptionsBuilder]) -> None:
+    """Raises `settings_invalid` with all that the builds complain about."""
+    faults = [fault for build in builds if (fault := _option_error(settings, build))]
+    if faults:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "\n".join(["The settings have faults:", *(f"  - {fault}" for fault in faults)]),
+            hint=_HINTS[settings.installation],
+            details={"faults": faults},
+        )
+
+
+def _option_error(settings: Settings, build: OptionsBuilder) -> str:
+    try:
+        build(settings)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notices": 9720}
+"""Where Prometheus finds each process if `process.admin_port` is unset. `--processes` takes the numbers that follow."""
+
+
+def admin_options(settings: Settings, kind: str) -> AdminOptions:
+    life = settings.process
+    if life.admin_port is None:
+        return AdminOptions(host=life.admin_host, port=ADMIN_PORTS[kind], may_move=True)
+    return AdminOptions(host=life.admin_host, port=life.admin_port)
+
+
+def process_options(settings: Settings, kind: str) -> ProcessOptions:
+    told, life = settings.telemetry, settings.process
+    return ProcessOptions(
+        logs=LogOptions(format=told.log_format, level=told.log_level, library_level=told.library_log_level),
+        tracing=TracingOptions(
+            endpoint=told.otlp_endpoint,
+            headers=otlp_headers(settings),
+            ratio=told.trace_ratio,
+            queue_spans=told.trace_queue_spans,
+        ),
+        admin=admin_options(settings, kind),
+        stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
+        watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
+        clock=_clock(settings),
+        failpoints=make_failpoints(settings),
+    )
+
+
+def _clock(settings: Settings) -> Clock:
+    offset_s = settings.testing.clock_offset_s
+    return OffsetClock(offset_s) if offset_s else SystemClock()
+
+
+def make_failpoints(settings: Settings) -> Failpoints:
+    steps, folder = _listed(settings.testing.pause_at), settings.testing.pause_dir
+    if not steps:
+        return NO_PAUSES
+    if folder is None or not folder.is_dir():
+        raise ValueError("testing.pause_dir: has to be a folder that exists")
+    return FileFailpoints(folder, steps)
+
+
+def otlp_headers(settings: Settings) -> dict[str, Secret]:
+    given = settings.telemetry.otlp_headers
+    headers: dict[str, Secret] = {}
+    for pair in _listed(given.reveal() if given else None):
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ValueError("telemetry.otlp_headers: is written name=value, several with commas")
+        headers[name.strip()] = Secret(value.strip())
+    return headers
+
+
+def dynamo_endpoint(settings: Settings) -> str:
+    if settings.dynamo.endpoint is None:
+        raise ValueError('dynamo.endpoint: is missing; "aws", or run `tidings engines start`')
+    return settings.dynamo.endpoint
+
+
+def kafka_config(settings: Settings) -> KafkaConfig:
+    return kafka_config_for(settings.kafka)
+
+
+def kafka_config_for(wanted: KafkaSettings) -> KafkaConfig:
+    if wanted.bootstrap_servers is None:
+        raise ValueError("kafka.bootstrap_servers: is missing; or run `tidings engines start`")
+    return KafkaConfig(
+        bootstrap_servers=wanted.bootstrap_servers,
+        topic_prefix=wanted.topic_prefix,
+        security_protocol=wanted.security_protocol,
+        sasl_mechanism=wanted.sasl_mechanism,
+        sasl_username=wanted.sasl_username,
+        sasl_password=wanted.sasl_password,
+        ca_file=wanted.ca_file,
+        group_protocol=wanted.group_protocol,
+    )
+
+
+def redis_options(settings: Settings) -> RedisOptions:
+    wanted = settings.redis
+    if wanted.url is None:
+        raise ValueError("redis.url: is missing; or run `tidings engines start`")
+    try:
+        options = RedisOptions.from_url(wanted.url)
+    except ValueError as error:
+        raise ValueError(f"redis.url: {error}") from error
+    if wanted.ca_file is not None and not wanted.ca_file.is_file():
+        raise ValueError(f"redis.ca_file: there is no file {wanted.ca_file}")
+    return replace(
+        options, is_cluster=wanted.is_cluster, key_prefix=wanted.key_prefix, ca_file=wanted.ca_file
+    )
+
+
+def limit_policies(settings: Settings) -> dict[LimitKind, LimitPolicy]:
+    return {kind: _policy(settings, kind) for kind in LimitKind}
+
+
+def _policy(settings: Settings, kind: LimitKind) -> LimitPolicy:
+    rate: str = getattr(settings.limits, f"{kind}_rate")
+    count, _, period = rate.partition("/")
+    burst: int = getattr(settings.limits, f"{kind}_burst")
+    try:
+        return LimitPolicy(count=int(count), period_s=PERIODS_S[period], burst=burst)
+    except ValueError as error:
+        raise ValueError(f"limits.{kind}_rate and limits.{kind}_burst: too much to be counted") from error
+
+
+def trusted_proxies(settings: Settings) -> list[str]:
+    try:
+        return [str(ip_network(each)) for each in listed_proxies(settings.api.trusted_proxies)]
+    except ValueError as error:
+        raise ValueError(f"api.trusted_proxies: {error}") from error
+
+
+def listed_proxies(text: str | None) -> list[str]:
+    """Split the networks of `trusted_proxies`; `none` names nobody."""
+    return [] if text == NO_PROXY else _listed(text)
+
+
+def allowed_origins(settings: Settings) -> AllowedOrigins:
+    try:
+        return AllowedOrigins.parse(_listed(settings.api.allowed_origins))
+    except ValueError as error:
+        raise ValueError(f"api.allowed_origins: {error}") from error
+
+
+def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:
+    """Empty: nothing is set."""
+    given = settings.api.cursor_secret
+    secrets = tuple(Secret(each) for each in _listed(given.reveal() if given else None))
+    if any(len(secret.reveal().encode()) < MIN_SECRET_BYTES for secret in secrets):
+        raise ValueError(f"api.cursor_secret: each has at least {MIN_SECRET_BYTES} characters")
+    return secrets
+
+
+def _listed(text: str | None) -> list[str]:
+    return [each.strip() for each in (text or "").split(",") if each.strip()]

@@ -1,0 +1,213 @@
+"""Limits on one-time codes, as the port `Limits` of login by phone: which buckets a code takes from."""
+
+import random
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Protocol
+
+from tidings.accounts.credentials import TenantSource
+from tidings.accounts.model import Phone, Principal
+from tidings.api.services import RateLimitState
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import TenantId, UserId
+from tidings.limits.limiter import RateLimiter
+from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, LimitVerdict, TokenRequest
+from tidings.limits.rules import address_key, network_key, policy_for
+from tidings.tenants.model import RateOverrides
+
+_PREFIX = slice(1, 8)
+"""The first seven digits: a block of numbers that one operator assigns, and that a fraudster rents as a whole."""
+_KNOWN = "known"
+
+
+class KnownAddresses(Protocol):
+    """Pairs of phone number and place that have logged in. May forget; never raises."""
+
+    async def knows(self, tenant: TenantId, pair: str, /) -> bool: ...
+
+    async def add(self, tenant: TenantId, pair: str, /) -> None: ...
+
+
+class PhoneLoginLimits:
+    """A place that has logged in with a number before takes from buckets that strangers cannot empty.
+
+    Strangers share one bucket for the number, one for the block of numbers, and one for the tenant and the
+    installation each. A known place has a bucket of its own for the number, of the size that a stranger has for it,
+    and draws on a second bucket of tenant and installation, which only known places draw on. So the total is bounded
+    by twice the configured rate.
+    """
+
+    def __init__(self, limiter: RateLimiter, tenants: TenantSource, places: KnownAddresses) -> None:
+        self._limiter = limiter
+        self._tenants = tenants
+        self._places = places
+
+    async def admit_request(self, tenant: TenantId, address: str, /) -> LimitVerdict:
+        asks = [TokenRequest(LimitKind.CODE_ADDRESS, tenant, address_key(address))]
+        if network := network_key(address):
+            asks.append(TokenRequest(LimitKind.CODE_NETWORK, tenant, network))
+        return await self._limiter.take(asks)
+
+    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> LimitVerdict:
+        pair = _pair(phone, address)
+        is_known = await self._places.knows(tenant, pair)
+        share = _KNOWN if is_known else ""
+        asks = [
+            TokenRequest(LimitKind.CODE_NUMBER_PLACE, tenant, pair),
+            TokenRequest(LimitKind.CODE_TENANT, tenant, share),
+        ]
+        if not is_known:
+            asks.append(TokenRequest(LimitKind.CODE_NUMBER, tenant, phone))
+            asks.append(TokenRequest(LimitKind.CODE_PREFIX, tenant, phone[_PREFIX]))
+        verdict = await self._limiter.take(asks, await self._own(tenant))
+        if not verdict.is_allowed:
+            return verdict
+        return await self._limiter.take([TokenRequest(LimitKind.CODE_INSTALLATION, NO_TENANT, share)])
+
+    async def admit_try(self, tenant: TenantId, address: str, /) -> LimitVerdict:
+        return await self._limiter.take(
+            [TokenRequest(LimitKind.REDEEM_ADDRESS, tenant, address_key(address))]
+        )
+
+    async def remember(self, tenant: TenantId, phone: Phone, address: str, /) -> None:
+        await self._places.add(tenant, _pair(phone, address))
+
+    async def _own(self, tenant: TenantId) -> Mapping[LimitKind, LimitPolicy]:
+        try:
+            found = await self._tenants.find(tenant)
+        except TidingsError:
+            found = None  # the table does not answer: the installation's limits apply meanwhile
+        rate = found.settings.rates.code if found else None
+        return {LimitKind.CODE_TENANT: policy_for(rate.per_s, rate.burst)} if rate else {}
+
+
+def _pair(phone: Phone, address: str) -> str:
+    return f"{phone} {address_key(address)}"
+
+
+_SPREAD_MS = 1_000
+"""Those who were refused together do not come back together."""
+
+
+class RequestLimits:
+    """Who is known: his tenant, he himself and his address, from all or from none. Who is not: his address alone.
+
+    The address of somebody who is known is counted for his tenant, so that all three stand together in Redis and one
+    round trip is enough. A tenant may have limits of its own.
+    """
+
+    def __init__(self, limiter: RateLimiter, tenants: TenantSource) -> None:
+        self._limiter = limiter
+        self._tenants = tenants
+
+    def is_blocked(self, address: str, /) -> RateLimitState | None:
+        verdict = self._limiter.is_blocked(_stranger(address))
+        return None if verdict is None else _allowance(verdict)
+
+    async def admit(
+        self, address: str, principal: Principal | None, user: UserId | None, /
+    ) -> RateLimitState:
+        if principal is None:
+            return _allowance(await self._limiter.take([_stranger(address)]))
+        own = await self._own(principal.tenant)
+        asks = [
+            *_known(principal, user),
+            TokenRequest(LimitKind.ADDRESS, principal.tenant, address_key(address)),
+        ]
+        return _allowance(await self._limiter.take(asks, own))
+
+    async def admit_device(self, address: str, principal: Principal, /) -> RateLimitState:
+        """On a connection that is open already. The address counts only for a tenant that wants it so."""
+        own = await self._own(principal.tenant)
+        asks = _known(principal, principal.user)
+        if LimitKind.ADDRESS in own:
+            asks.append(TokenRequest(LimitKind.ADDRESS, principal.tenant, address_key(address)))
+        return _allowance(await self._limiter.take(asks, own))
+
+    async def admit_work(self, principal: Principal, tokens: int, /) -> RateLimitState:
+        """Work that a request of a user causes beyond the request itself. It counts against the user alone: after
+        an outage all devices of a tenant catch up at once, and its other requests must not be refused for it.
+        """
+        own = await self._own(principal.tenant)
+        asks = [TokenRequest(LimitKind.USER, principal.tenant, principal.user or "", tokens)]
+        return _allowance(await self._limiter.take(asks, own))
+
+    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState:
+        asks = [TokenRequest(LimitKind.TENANT, tenant, tokens=tokens)]
+        if user is not None:
+            asks.append(TokenRequest(LimitKind.USER, tenant, user, tokens))
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
+    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState:
+        asks = [TokenRequest(LimitKind.CHAT_USER, tenant, user)]
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
+    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState:
+        asks = [
+            TokenRequest(LimitKind.TENANT, tenant, tokens=tokens),
+            TokenRequest(LimitKind.USER, tenant, user, tokens),
+            TokenRequest(LimitKind.PHONE_SEARCH, tenant, user),
+        ]
+        return _allowance(await self._limiter.take(asks, await self._own(tenant)))
+
+    async def _own(self, tenant: TenantId) -> Mapping[LimitKind, LimitPolicy]:
+        try:
+            found = await self._tenants.find(tenant)
+        except TidingsError:
+            found = None  # the table is away: the installation's limits hold meanwhile
+        return _policies(found.settings.rates) if found else {}
+
+
+class SocketRequestLimiter:
+    """The same, as the gateway's port `RequestLimiter`: a connection is counted as a request, and so is each that follows."""
+
+    def __init__(self, limits: RequestLimits) -> None:
+        self._limits = limits
+
+    async def take(self, address: str, principal: Principal | None, /) -> int | None:
+        if principal is None:
+            allowance = await self._limits.admit(address, None, None)
+        else:
+            allowance = await self._limits.admit_device(address, principal)
+        return None if allowance.is_allowed else allowance.retry_after_ms
+
+    async def take_work(self, principal: Principal, tokens: int, /) -> int | None:
+        allowance = await self._limits.admit_work(principal, tokens)
+        return None if allowance.is_allowed else allowance.retry_after_ms
+
+
+def _stranger(address: str) -> TokenRequest:
+    return TokenRequest(LimitKind.ADDRESS, NO_TENANT, address_key(address))
+
+
+def _known(principal: Principal, user: UserId | None) -> list[TokenRequest]:
+    asks = [TokenRequest(LimitKind.TENANT, principal.tenant)]
+    return asks if user is None else [*asks, TokenRequest(LimitKind.USER, principal.tenant, user)]
+
+
+@lru_cache(maxsize=1_000)
+def _policies(rates: RateOverrides) -> Mapping[LimitKind, LimitPolicy]:
+    given = {
+        LimitKind.TENANT: rates.tenant,
+        LimitKind.USER: rates.user,
+        LimitKind.ADDRESS: rates.address,
+        LimitKind.CHAT_USER: rates.chat,
+    }
+    return {kind: policy_for(rate.per_s, rate.burst) for kind, rate in given.items() if rate is not None}
+
+
+def _allowance(verdict: LimitVerdict) -> RateLimitState:
+    retry_after_ms = 0 if verdict.is_allowed else verdict.retry_after_s * 1000 + _spread_ms()
+    return RateLimitState(
+        policy=verdict.kind,
+        limit=verdict.limit,
+        remaining=verdict.remaining,
+        reset_s=verdict.reset_s,
+        window_s=verdict.window_s,
+        is_allowed=verdict.is_allowed,
+        retry_after_ms=retry_after_ms,
+    )
+
+
+def _spread_ms() -> int:
+    return random.randrange(_SPREAD_MS)  # noqa: S311 - no secret

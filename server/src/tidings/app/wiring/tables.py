@@ -1,0 +1,154 @@
+"""The installation's tables as they stand beside the declaration, for commands: everything that can differ."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import override
+
+from tidings.app.settings.model import DynamoSettings
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.errors import AccessDeniedError, DynamoError, NotFoundError
+from tidings.platform.lifecycle.component import (
+    Component,
+    Health,
+    HealthTracker,
+    ManagedResource,
+    TaskSupervisor,
+    describe_error,
+)
+from tidings.schema.reconcile import ChangeKind
+from tidings.schema.tables import diff
+from tidings.schema.tables.control_plane import (
+    TableControlPlane,
+    connect_control_plane,
+    is_aws,
+    unsupported_aspects,
+)
+from tidings.schema.tables.declaration import TABLES
+from tidings.schema.tables.descriptions import ObservedTable, read_table, read_ttl
+from tidings.schema.tables.diff import TableAspect, TablesPlan
+from tidings.schema.tables.model import Table
+
+
+def tables_control_plane(settings: DynamoSettings) -> TableControlPlane:
+    if settings.endpoint is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "dynamo.endpoint is not set, so there is nothing to look at",
+            hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
+        )
+    client = connect_control_plane(settings.endpoint, settings.region)
+    gaps: frozenset[TableAspect] = frozenset()
+    if not is_aws(settings.endpoint):
+        gaps = unsupported_aspects(client, settings.region)
+    return TableControlPlane(client, settings.table_prefix, gaps)
+
+
+def tables_plan(plane: TableControlPlane, settings: DynamoSettings) -> TablesPlan:
+    tables = diff.apply_capacity_mode(TABLES, on_demand=settings.capacity == "on_demand")
+    return diff.plan_tables(tables, plane.observe(tables), prefix=plane.prefix, not_known=plane.not_known)
+
+
+def load_tables_plan(settings: DynamoSettings) -> TablesPlan:
+    """Blocks: botocore."""
+    return tables_plan(tables_control_plane(settings), settings)
+
+
+def serving_blockers(plan: TablesPlan) -> list[str]:
+    """What keeps a process from serving on these tables."""
+    needed = [
+        diff.TablePlan(
+            entry.name,
+            entry.verdict,
+            tuple(change for change in entry.changes if change.aspect in NEEDED),
+        )
+        for entry in plan.tables
+        if entry.table is not None and entry.verdict is not ChangeKind.UNCHANGED
+    ]
+    return list(TablesPlan(tuple(needed)).drift)
+
+
+_RETRY_S = 2.0
+NEEDED = frozenset(
+    {TableAspect.TABLE, TableAspect.KEYS, TableAspect.INDEX, TableAspect.TTL, TableAspect.STREAM}
+)
+"""Without these, reads fail or things are never deleted or told; the rest is money and safety, not function."""
+
+
+class DeclaredTables(Component):
+    """Nothing is served on tables that are missing or shaped otherwise.
+
+    An engine that does not answer is waited for, and the process is not ready meanwhile.
+    """
+
+    name = "tables"
+    start_s = 60.0
+
+    def __init__(
+        self,
+        settings: DynamoSettings,
+        client: ManagedResource[DynamoClient],
+        tasks: TaskSupervisor,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._tasks = tasks
+        self._pulse = HealthTracker(clock, "the tables could not be looked at")
+        self._looking: asyncio.Task[None] | None = None
+
+    @override
+    async def start(self) -> None:
+        if not await self._look():
+            self._looking = self._tasks.spawn("look at tables", self._look_again(), may_end=True)
+
+    @override
+    async def stop(self) -> None:
+        if self._looking is not None and not self._looking.done():
+            await self._tasks.stop(self._looking)
+
+    @override
+    def health(self) -> Health:
+        return self._pulse.health()
+
+    async def _look_again(self) -> None:
+        while True:
+            await asyncio.sleep(_RETRY_S)
+            if await self._look():
+                return
+
+    async def _look(self) -> bool:
+        try:
+            faults = await _unfit(self._client.value, self._settings)
+        except AccessDeniedError as error:
+            raise TidingsError(Code.TABLES_FAILED, f"Could not look at the tables: {error}") from error
+        except DynamoError as error:
+            self._pulse.failed(describe_error(error))
+            return False
+        if faults:
+            raise TidingsError(
+                Code.TABLES_DRIFT,
+                "\n".join(["The tables are not as declared: run `tidings tables apply`.", *faults]),
+                details={"drift": faults},
+            )
+        self._pulse.answered()
+        return True
+
+
+async def _unfit(client: DynamoClient, settings: DynamoSettings) -> Sequence[str]:
+    """What keeps a process from serving on these tables."""
+    tables = diff.apply_capacity_mode(TABLES, on_demand=settings.capacity == "on_demand")
+    seen = await asyncio.gather(*(_seen(client, table) for table in tables))
+    standing = {each.name: each for each in seen if each is not None}
+    not_asked = frozenset(TableAspect) - NEEDED
+    return list(diff.plan_tables(tables, standing, prefix=settings.table_prefix, not_known=not_asked).drift)
+
+
+async def _seen(client: DynamoClient, table: Table) -> ObservedTable | None:
+    try:
+        seen = read_table(await client.describe(table.name))
+        return replace(seen, ttl=read_ttl(await client.describe_ttl(table.name)))
+    except NotFoundError:
+        return None

@@ -1,0 +1,200 @@
+"""Joins what support looks up with the engines: messages by time, chats of a user, when a user was last connected."""
+
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from tidings.app.processes.delivery import GROUP
+from tidings.app.settings import Settings
+from tidings.app.wiring.chats import build_epoch_reconciler
+from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
+from tidings.bus.store import RedisBus
+from tidings.chats.model import Chat, MemberPage, Membership
+from tidings.chats.store import DynamoChatReader, DynamoChatStore
+from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.store import RedisConnectionRegistry
+from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
+from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.ephemeral.model import Presence
+from tidings.ephemeral.store import RedisPresenceStore
+from tidings.installation.store import InstallationStore as InstallationRow
+from tidings.kernel.clock import Clock
+from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.messages import model
+from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.kafka.consumer import KafkaConsumerLag
+from tidings.platform.redis.client import RedisClient
+from tidings.schema.topics.model import MESSAGES
+from tidings.trace.collector import EvidenceCollector
+from tidings.trace.lookup import MessageFinder, UserChatFinder
+from tidings.trace.model import FoundEvent
+from tidings.trace.ports import PartitionRange, TraceSourceUnavailableError
+from tidings.trace.store import KafkaEventFinder
+
+
+@dataclass(frozen=True, slots=True)
+class SupportLookup:
+    around: MessageFinder
+    chats: UserChatFinder
+    settings: Settings
+
+    async def presence(self, tenant: TenantId, user: UserId) -> Presence | None:
+        """Ask Redis; None if none is set, or if it does not answer."""
+        if self.settings.redis.url is None:
+            return None
+        redis = await RedisClient.connect(redis_options(self.settings), wait=False)
+        try:
+            found = await RedisPresenceStore(redis).read(tenant, [user])
+        except RegistryUnavailableError:
+            return None
+        finally:
+            await redis.close()
+        return found[user].presence
+
+
+def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
+    reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
+    chats = UserChatFinder(DynamoChatReader(client, rows), rows, reader)
+    return SupportLookup(MessageFinder(reader), chats, settings)
+
+
+BUILDS = (dynamo_endpoint, kafka_config, redis_options)
+_NO_LEASE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSearch:
+    find: EvidenceCollector
+    client: DynamoClient
+
+    def cost(self) -> dict[str, tuple[int, float]]:
+        """Calls and read units so far, by access pattern."""
+        found: dict[str, dict[str, float]] = {}
+        for count in self.client.ledger:
+            found.setdefault(count.pattern, {})[count.name] = count.value
+        return {name: (int(each["calls"]), each["read_units"]) for name, each in found.items()}
+
+
+@asynccontextmanager
+async def open_trace_search(settings: Settings, clock: Clock) -> AsyncIterator[TraceSearch]:
+    wanted = settings.dynamo
+    redis = await RedisClient.connect(redis_options(settings), wait=False)
+    try:
+        async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
+            with closing(_Events(settings)) as topic:
+                installed = await InstallationRow(client, clock).read()
+                epoch = installed.epoch if installed is not None else 0
+                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, epoch), client)
+    finally:
+        await redis.close()
+
+
+def _find(
+    client: DynamoClient, places: "_RedisState", topic: "_Events", clock: Clock, epoch: int
+) -> EvidenceCollector:
+    settling = build_epoch_reconciler(client, lambda: epoch, is_read_only=True)
+    return EvidenceCollector(
+        DynamoLogReader(client),
+        _Chats(client, clock),
+        rows=DynamoWatermarkStore(client, clock, settling),
+        heads=DynamoChatRowReader(client, settling),
+        queues=DynamoOfflineQueue(client, clock),
+        places=places,
+        events=topic,
+        clock=clock,
+        event_kept_s=MESSAGES.retention_s,
+    )
+
+
+class _Chats:
+    """Strong, unlike what people are shown: a chat that was made a moment ago is looked for first of all."""
+
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
+        self._rows = DynamoChatStore(client, clock)
+        self._shelf = DynamoChatReader(client, self._rows)
+
+    async def chat(self, chat: ChatKey) -> Chat | None:
+        return await self._rows.chat(chat)
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
+        return await self._rows.membership(chat, user)
+
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
+        return await self._shelf.members(chat, after, limit)
+
+
+class _RedisState:
+    def __init__(self, redis: RedisClient) -> None:
+        self._marks, self._line = RedisDeliveryCheckpoints(redis), RedisBus(redis)
+        self._routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
+        self._presence = RedisPresenceStore(redis)
+
+    async def mark(self, chat: ChatKey) -> int | None:
+        return _all(await self._marks.read([chat])).get(chat)
+
+    async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
+        return _all(await self._routes.look_up(tenant, users))
+
+    async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
+        with _translate_redis_errors():
+            found = await self._presence.read(tenant, users)
+        return {
+            user: each.presence.seen_ms for user, each in found.items() if each.presence.seen_ms is not None
+        }
+
+    async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
+        with _translate_redis_errors():
+            return {each for each in sorted(gateways) if await self._line.has_subscriber(each)}
+
+
+class _Events:
+    def __init__(self, settings: Settings) -> None:
+        connection = kafka_config(settings)
+        self._events = KafkaEventFinder(connection, topic=MESSAGES.name, carries=_carries)
+        self._consumers = KafkaConsumerLag(
+            connection, topic=MESSAGES.name, group=GROUP, key_of=model.partition_key
+        )
+
+    def close(self) -> None:
+        self._consumers.close()
+
+    async def stretch(self, chat: ChatKey) -> PartitionRange:
+        try:
+            reached = (await self._consumers.progress([chat])).get(chat)
+        except ConsumersUnavailableError as error:
+            raise TraceSourceUnavailableError(str(error)) from error
+        if reached is None:
+            raise TraceSourceUnavailableError("Kafka: the partition of this chat could not be asked")
+        return PartitionRange(*reached)
+
+    async def find(
+        self, chat: ChatKey, sequence: int, partition: int, since_ms: int
+    ) -> tuple[FoundEvent | None, int]:
+        return await self._events.find(chat, sequence, partition, since_ms)
+
+
+def _carries(chat: ChatKey, sequence: int, value: bytes) -> bool:
+    try:
+        event = model.decode_event(value)
+    except msgspec.DecodeError:
+        return False
+    return event.key == chat and any(entry.sequence == sequence for entry in event.entries)
+
+
+def _all[K, V](answers: LookupResult[K, V]) -> Mapping[K, V]:
+    if answers.unknown:
+        raise TraceSourceUnavailableError(f"Redis: {answers.failure}")
+    return answers.found
+
+
+@contextmanager
+def _translate_redis_errors() -> Iterator[None]:
+    try:
+        yield
+    except RegistryUnavailableError as error:
+        raise TraceSourceUnavailableError(f"Redis: {error}") from error

@@ -1,0 +1,1 @@
+"""Messages to gateways, over Redis pub/sub."""

@@ -1,0 +1,280 @@
+"""Chats and their members: made, joined, left, renamed, handed over. Each change is an entry of the chat's log.
+
+A change that lost a race is tried again on what is there now.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec.structs import replace
+
+from tidings.chats import rules
+from tidings.chats.model import (
+    Chat,
+    ChatType,
+    Membership,
+    MemberStatus,
+    Role,
+    direct_chat_key,
+    group_chat_key,
+    member_status_of,
+)
+from tidings.chats.ports import ChatAppender, ChatStore
+from tidings.chats.rules import ChatAction
+from tidings.kernel.concurrency import retry_on_conflict
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.model import (
+    NO_SUCH_CHAT,
+    Appended,
+    Draft,
+    EntryKind,
+    Proposal,
+    SideWrites,
+    SideWritesFactory,
+)
+
+MAX_JOINS_PER_CALL = 96
+"""A transaction takes 100 items: the entry, its key, the chat's row, and these."""
+
+
+type Admit = Callable[[], Awaitable[None]]
+"""Called before a chat is created, and not for one that exists. Raises to refuse it."""
+
+
+async def _anyway() -> None:
+    """Admit every chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeContext:
+    """Who asks, and the key that makes a repeat of it a repeat. `after` as with a message."""
+
+    user: UserId
+    client_key: ClientKey
+    after: int | None = None
+
+    def part(self, name: object) -> "ChangeContext":
+        """For one step of several: each has a key of its own, the same in every try."""
+        return ChangeContext(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
+
+
+class ChatCommands:
+    def __init__(self, rows: ChatStore, appends: ChatAppender, *, max_members: int = 1000) -> None:
+        self._rows = rows
+        self._appends = appends
+        self._max_members = max_members
+
+    async def direct(
+        self, tenant: TenantId, user: UserId, other: UserId, *, admit: Admit = _anyway
+    ) -> ChatKey:
+        """Return the chat of these two, and create it if it does not exist. Either may ask, any number of times."""
+        if user == other:
+            raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
+        key = direct_chat_key(tenant, user, other)
+        if await self._rows.chat(key) is not None:
+            return key  # one read; the transaction below is charged for its six items even if it writes none
+        await admit()
+        members = [rules.with_join(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
+        chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
+        draft = _draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
+        begun = await self._appends.begin(key, draft, self._rows.direct_creation(chat, members))
+        if not begun.is_new and begun.first is None:
+            raise TidingsError(Code.BLOCKED, "One of the two has blocked the other.")
+        return key
+
+    async def group(
+        self,
+        tenant: TenantId,
+        caller: ChangeContext,
+        name: str,
+        others: Iterable[UserId] = (),
+        *,
+        admit: Admit = _anyway,
+    ) -> ChatKey:
+        """Create a group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
+        key = group_chat_key(tenant, caller.user, caller.client_key)
+        users = [user for user in dict.fromkeys(others) if user != caller.user]
+        self._refuse_full(1 + len(users))
+        if await self._rows.chat(key) is None:
+            await admit()
+        first, rest = users[: MAX_JOINS_PER_CALL - 1], users[MAX_JOINS_PER_CALL - 1 :]
+        members = [rules.with_join(caller.user, None, Role.OWNER, 1)]
+        members += [rules.with_join(user, None, Role.MEMBER, 1) for user in first]
+        chat = Chat(
+            key=key, type=ChatType.GROUP, created_by=caller.user, member_count=len(members), name=name
+        )
+        draft = replace(_draft(EntryKind.CREATE, caller, members, name.encode()), name=name)
+        begun = await self._appends.begin(key, draft, self._rows.creation(chat, members))
+        if not begun.is_new and (begun.first is None or begun.first.fingerprint != draft.fingerprint):
+            raise TidingsError(
+                Code.IDEMPOTENCY_CONFLICT, "A group was made with this key before, of another name."
+            )
+        for start in range(0, len(rest), MAX_JOINS_PER_CALL):
+            await self.add(key, caller.part(start), rest[start : start + MAX_JOINS_PER_CALL])
+        return key
+
+    async def check_may_add(self, chat: ChatKey, caller: ChangeContext) -> None:
+        """Raise what `add` would raise for a caller who may not add members. `add` checks again when it commits."""
+        await self._try(chat, caller, partial(self._refuse, chat, caller, ChatAction.ADD_MEMBERS))
+
+    async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
+        """Let users in; those who are members already are left alone. Many go in several steps."""
+        for start in range(0, len(users), MAX_JOINS_PER_CALL):
+            step = users[start : start + MAX_JOINS_PER_CALL]
+            await self._try(chat, caller, partial(self._add, chat, caller.part(start), step))
+
+    async def remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
+        """Take somebody out; himself, if he leaves."""
+        await self._try(chat, caller, partial(self._remove, chat, caller, user))
+
+    async def change_role(self, chat: ChatKey, caller: ChangeContext, user: UserId, role: Role) -> None:
+        """Make somebody an admin or a member again. Owners are made by `transfer`."""
+        if role is Role.OWNER or user == caller.user:
+            raise TidingsError(
+                Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
+            )
+        step = partial(self._change_roles, chat, caller, ChatAction.CHANGE_ROLE, {user: role})
+        await self._try(chat, caller, step)
+
+    async def transfer(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
+        """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
+        if user == caller.user:
+            raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
+        roles = {user: Role.OWNER, caller.user: Role.ADMIN}
+        await self._try(chat, caller, partial(self._change_roles, chat, caller, ChatAction.TRANSFER, roles))
+
+    async def rename(self, chat: ChatKey, caller: ChangeContext, name: str) -> None:
+        seen = await self._chat(chat)
+        draft = replace(_draft(EntryKind.RENAME, caller, (), name.encode()), name=name)
+        await self._append(seen, caller, ChatAction.RENAME, draft, lambda _: self._rows.renaming(seen, name))
+
+    async def block(
+        self, tenant: TenantId, caller: ChangeContext, other: UserId, *, is_blocked: bool = True
+    ) -> None:
+        """Between two users. If they have a chat, its log fences it: no message slips in after the block."""
+        chat = direct_chat_key(tenant, caller.user, other)
+        if await self._rows.block_stranger(chat, caller.user, other, is_blocked=is_blocked):
+            return
+        said = b"block" if is_blocked else b"unblock"
+        draft = replace(_draft(EntryKind.BLOCK, caller, (), said), users=(other,), role=said.decode())
+
+        def beside_at(sequence: int) -> SideWrites:
+            unblocked_at = None if is_blocked else sequence
+            return self._rows.blocking(chat, caller.user, other, unblocked_at=unblocked_at)
+
+        await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, beside_at)
+
+    async def _add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
+        seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
+        new = [user for user in users if not (user in rows and rows[user].is_member)]
+        if not new:
+            await self._refuse(chat, caller, ChatAction.ADD_MEMBERS)
+            return
+        self._refuse_full(seen.member_count + len(new))
+        _refuse_used_up(rows[user] for user in new if user in rows)
+
+        def members(sequence: int) -> list[Membership]:
+            return [rules.with_join(user, rows.get(user), Role.MEMBER, sequence) for user in new]
+
+        draft = _draft(EntryKind.JOIN, caller, members(1), "\n".join(users).encode())
+        draft = replace(draft, member_count=seen.member_count + len(new))
+        await self._append(
+            seen,
+            caller,
+            ChatAction.ADD_MEMBERS,
+            draft,
+            lambda n: self._rows.admission(seen, rows, members(n)),
+        )
+
+    async def _remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
+        seen, row = await self._chat(chat), await self._rows.membership(chat, user)
+        if row is None or not row.is_member:
+            await self._refuse(chat, caller, ChatAction.READ)
+            return
+        action = ChatAction.LEAVE if user == caller.user else rules.removal_action(row.role)
+        if action is None:
+            raise TidingsError(Code.FORBIDDEN, "An owner is not removed; the group is handed over first.")
+        draft = replace(
+            _draft(EntryKind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1
+        )
+        await self._append(
+            seen, caller, action, draft, lambda n: self._rows.removal(seen, row, rules.with_leave(row, n))
+        )
+
+    async def _change_roles(
+        self, chat: ChatKey, caller: ChangeContext, action: ChatAction, roles: dict[UserId, Role]
+    ) -> None:
+        seen, rows = await self._chat(chat), await self._rows.memberships(chat, list(roles))
+        if any(user not in rows or not rows[user].is_member for user in roles):
+            raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
+        changes = [(rows[user], replace(rows[user], role=role)) for user, role in roles.items()]
+        said = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
+        draft = replace(
+            _draft(EntryKind.ROLE, caller, [after for _, after in changes], said),
+            role=next(iter(roles.values())),
+        )
+        await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
+
+    async def _try(self, chat: ChatKey, caller: ChangeContext, step: Callable[[], Awaitable[None]]) -> None:
+        """Whatever is refused, and why: a stranger hears that there is no such chat. One read, for refusals only."""
+        try:
+            await retry_on_conflict(step)
+        except TidingsError as error:
+            if error.retryable or await self._rows.membership(chat, caller.user) is not None:
+                raise
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
+
+    async def _append(
+        self,
+        chat: Chat,
+        caller: ChangeContext,
+        action: ChatAction,
+        draft: Draft,
+        beside_at: SideWritesFactory,
+    ) -> Appended:
+        def may(standing: MemberStatus, after: int | None, /) -> Code | None:
+            return rules.check_permission(action, standing, after)
+
+        return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
+
+    async def _refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
+        """Where there is nothing to do, a stranger does not learn so."""
+        row = await self._rows.membership(chat, caller.user)
+        code = rules.check_permission(action, member_status_of(chat.chat, row))
+        if code is not None:
+            raise TidingsError(code, "The caller may not do this in this chat.")
+
+    async def _chat(self, chat: ChatKey) -> Chat:
+        found = await self._rows.chat(chat)
+        if found is None:
+            raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
+        return found
+
+    def _refuse_full(self, members: int) -> None:
+        if members > self._max_members:
+            raise TidingsError(
+                Code.CHAT_FULL, f"This would be {members} members; {self._max_members} are allowed."
+            )
+
+
+def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], said: bytes) -> Draft:
+    users = tuple(member.user for member in members)
+    return Draft(
+        kind=kind,
+        sender=caller.user,
+        client_key=caller.client_key,
+        fingerprint=rules.request_fingerprint(kind, said),
+        users=users,
+        member_count=len(users) if kind is EntryKind.CREATE else None,
+    )
+
+
+def _refuse_used_up(rows: Iterable[Membership]) -> None:
+    worn = [row.user for row in rows if len(row.intervals) >= rules.MAX_INTERVALS]
+    if worn:
+        raise TidingsError(
+            Code.REJOIN_LIMIT_REACHED,
+            f"{worn[0]} has left and come back {rules.MAX_INTERVALS} times; no stay can be added.",
+        )

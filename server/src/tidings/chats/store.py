@@ -1,0 +1,311 @@
+"""Chats and memberships in DynamoDB."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from tidings.chats import items
+from tidings.chats.model import (
+    MAX_SMALL_MEMBERS,
+    SOME_MEMBERS,
+    Chat,
+    MemberPage,
+    Membership,
+    MemberStatus,
+    member_status_of,
+)
+from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Interval
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.requests import (
+    Check,
+    Delete,
+    Put,
+    Query,
+    QueryPage,
+    TransactAction,
+    TransactionPart,
+    Update,
+)
+from tidings.schema.tables.items.chats import chat_key, user_key
+from tidings.schema.tables.patterns import chats as patterns
+
+__all__ = ["DynamoChatReader", "DynamoChatStore"]
+
+
+_CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
+ABSENT = "attribute_not_exists(chat_id)"
+NO_BLOCK = "attribute_not_exists(user_id)"
+
+
+class DynamoChatStore:
+    def __init__(self, client: DynamoClient, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    async def member_status(self, chat: ChatKey, user: UserId) -> MemberStatus:
+        return member_status_of(chat.chat, await self.membership(chat, user))
+
+    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
+        row = await self.membership(chat, user)
+        return () if row is None else row.intervals
+
+    async def chat(self, chat: ChatKey) -> Chat | None:
+        try:
+            item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else items.chat_from_item(item)
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
+        try:
+            item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else items.membership_from_item(item)
+
+    async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
+        keys = [items.membership_key(chat, user) for user in dict.fromkeys(users)]
+        try:
+            found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
+        except DynamoError as error:
+            raise_read_error(error)
+        rows = (items.membership_from_item(item) for item in found)
+        return {row.user: row for row in rows}
+
+    async def members(self, chat: ChatKey) -> Sequence[Membership]:
+        """Everybody who ever was in the chat; their intervals tell when."""
+        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
+        found: list[Membership] = []
+        try:
+            async for page in self._client.pages(patterns.LIST_MEMBERS, query):
+                found += [items.membership_from_item(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return found
+
+    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
+        """Those of them who block him."""
+        keys = [items.block_key(tenant, user, whom) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.FIND_BLOCKS, keys) if keys else []
+        except DynamoError as error:
+            raise_read_error(error)
+        return {UserId(item["user_id"].partition("#")[2]) for item in found}
+
+    async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
+        keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
+        try:
+            found = await self._client.batch_get(patterns.READ_MANY, keys)
+        except DynamoError as error:
+            raise_read_error(error)
+        rows = (items.chat_from_item(item) for item in found)
+        return {row.key.chat: row for row in rows}
+
+    async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
+        no_chat = Check(table=_CHATS, key={"chat_id": chat_key(chat)}, condition=ABSENT)
+        actions = [no_chat, self._block_row(chat, user, other, is_blocked=is_blocked)]
+        try:
+            await self._client.transact_write(patterns.BLOCK_STRANGER, actions, repeatable=True)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    def creation(self, chat: Chat, members: Sequence[Membership]) -> TransactionPart:
+        return TransactionPart(patterns.CREATE, tuple(self._creation(chat, members)))
+
+    def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> TransactionPart:
+        one, other = (member.user for member in members)
+        tenant = chat.key.tenant
+        unblocked = [
+            Check(table=_STATE, key=items.block_key(tenant, *pair), condition=NO_BLOCK)
+            for pair in ((one, other), (other, one))
+        ]
+        return TransactionPart(patterns.CREATE_DIRECT, (*self._creation(chat, members), *unblocked))
+
+    def admission(
+        self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
+    ) -> TransactionPart:
+        rows = list(after)
+        actions = [self._row(chat.key, seen.get(row.user), row) for row in rows]
+        return self._with_count(patterns.ADD_MEMBERS, chat, rows, actions)
+
+    def removal(self, chat: Chat, seen: Membership, after: Membership) -> TransactionPart:
+        return self._with_count(patterns.REMOVE_MEMBER, chat, [after], [self._row(chat.key, seen, after)])
+
+    def roles(
+        self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int
+    ) -> TransactionPart:
+        placed = ((seen, replace(after, right_since=sequence)) for seen, after in changes)
+        return TransactionPart(patterns.CHANGE_ROLE, tuple(self._row(chat.key, *change) for change in placed))
+
+    def renaming(self, chat: Chat, name: str) -> TransactionPart:
+        rename = Update(
+            table=_CHATS,
+            key={"chat_id": chat_key(chat.key)},
+            update="SET #n = :name, updated_at = :now",
+            names={"#n": "name"},
+            values={":name": name, ":now": self._now()},
+        )
+        return TransactionPart(patterns.RENAME, (rename,))
+
+    def blocking(
+        self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None
+    ) -> TransactionPart:
+        is_blocked = unblocked_at is None
+        lifted = "" if is_blocked else ", right_since = :at"
+        values: dict[str, ItemValue] = {":is_blocked": is_blocked} | (
+            {} if is_blocked else {":at": unblocked_at}
+        )
+        marks = [
+            Update(
+                table=_MEMBERS,
+                key=items.membership_key(chat, who),
+                update=f"SET {flag} = :is_blocked{lifted}",
+                values=values,
+            )
+            for who, flag in ((user, "blocks"), (other, "blocked"))
+        ]
+        return TransactionPart(
+            patterns.BLOCK, (*marks, self._block_row(chat, user, other, is_blocked=is_blocked))
+        )
+
+    def _creation(self, chat: Chat, members: Sequence[Membership]) -> Iterable[TransactAction]:
+        some = frozenset(member.user for member in members[:SOME_MEMBERS])
+        item = items.chat_item(replace(chat, some_members=some), self._now())
+        yield Put(table=_CHATS, item=item, condition=ABSENT)
+        yield from (self._row(chat.key, None, member) for member in members)
+
+    def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactAction:
+        """Holds only if the row is as it was read: the intervals and the role tell."""
+        if seen is None:
+            return Put(table=_MEMBERS, item=items.membership_item(chat, after, self._now()), condition=ABSENT)
+        return Update(
+            table=_MEMBERS,
+            key=items.membership_key(chat, after.user),
+            update="SET intervals = :after, #r = :role, right_since = :since",
+            condition="intervals = :seen AND #r = :seen_role",
+            names={"#r": "role"},
+            values={
+                ":after": items.intervals_value(after.intervals),
+                ":role": after.role.value,
+                ":since": after.right_since,
+                ":seen": items.intervals_value(seen.intervals),
+                ":seen_role": seen.role.value,
+            },
+        )
+
+    def _with_count(
+        self,
+        pattern: AccessPattern,
+        chat: Chat,
+        changed: Sequence[Membership],
+        actions: Sequence[TransactAction],
+    ) -> TransactionPart:
+        """The chat's row with the members who came or went: how many there are, since when they are many, and some."""
+        came = [row for row in changed if row.is_member]
+        count = chat.member_count + len(came) - (len(changed) - len(came))
+        update = "SET member_count = :after, updated_at = :now"
+        values: dict[str, ItemValue] = {":after": count, ":seen": chat.member_count, ":now": self._now()}
+        if came and count > MAX_SMALL_MEMBERS and chat.large_since is None:
+            update += ", large_since = :since"
+            values[":since"] = came[0].intervals[-1].joined + 1
+        # a set changes by itself, whoever else changed it since it was read
+        verb, some = _some_members(chat, changed)
+        if some:
+            update += f" {verb} some_members :some"
+            values[":some"] = some
+        row = Update(
+            table=_CHATS,
+            key={"chat_id": chat_key(chat.key)},
+            update=update,
+            condition="member_count = :seen",
+            values=values,
+        )
+        return TransactionPart(pattern, (row, *actions))
+
+    def _block_row(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> TransactAction:
+        key = items.block_key(chat.tenant, user, other)
+        if is_blocked:
+            return Put(table=_STATE, item=key | {"created_at": self._now()})
+        return Delete(table=_STATE, key=key)
+
+    def _now(self) -> str:
+        return format_ms(self._clock.now_ms())
+
+
+def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:
+    came = [row.user for row in changed if row.is_member]
+    if came:
+        return "ADD", set(came[: max(0, SOME_MEMBERS - len(chat.some_members))])
+    return "DELETE", {row.user for row in changed}
+
+
+class DynamoChatReader:
+    def __init__(self, client: DynamoClient, rows: DynamoChatStore) -> None:
+        self._client = client
+        self._rows = rows
+
+    async def chat(self, chat: ChatKey) -> Chat | None:
+        try:
+            item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
+        except DynamoError as error:
+            raise_read_error(error)
+        # a copy that lags does not know a chat that was made a moment ago
+        return await self._rows.chat(chat) if item is None else items.chat_from_item(item)
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
+        return await self._rows.membership(chat, user)
+
+    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
+        query = Query(
+            condition="chat_id = :chat",
+            values={":chat": chat_key(chat)},
+            limit=limit,
+            start=None if after is None else items.membership_key(chat, after),
+        )
+        page = await self._page(patterns.LIST_MEMBERS, query)
+        rows = tuple(items.membership_from_item(item) for item in page.items)
+        return MemberPage(rows, rows[-1].user if rows and page.start is not None else None)
+
+    async def chats_of(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> Sequence[tuple[ChatId, Membership]]:
+        """List the chats that the user ever was in, by id, from the index: the last seconds may be missing."""
+        own = user_key(tenant, user)
+        start = None if after is None else items.membership_key(ChatKey(tenant, after), user)
+        query = Query(condition="user_id = :user", values={":user": own}, limit=limit, start=start)
+        page = await self._page(patterns.LIST_CHATS_OF_USER, query)
+        return [(items.chat_id_from_key(item), items.membership_from_item(item)) for item in page.items]
+
+    async def blocks(
+        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
+    ) -> MemberPage[UserId]:
+        query = Query(
+            condition="user_id = :user AND begins_with(chat_id, :block)",
+            values={":user": user_key(tenant, user), ":block": items.BLOCKS},
+            limit=limit,
+            start=None if after is None else items.block_key(tenant, user, after),
+        )
+        page = await self._page(patterns.LIST_BLOCKS, query)
+        others = tuple(map(items.blocked_from_item, page.items))
+        return MemberPage(others, others[-1] if others and page.start is not None else None)
+
+    async def _page(self, pattern: AccessPattern, query: Query) -> QueryPage[Item]:
+        try:
+            return await self._client.query(pattern, query)
+        except DynamoError as error:
+            raise_read_error(error)

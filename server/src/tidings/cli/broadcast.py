@@ -1,0 +1,151 @@
+"""`tidings broadcast send | show | ramp | halt | recall | estimate`."""
+
+import click
+
+from tidings.app.wiring.inboxes import InboxServices
+from tidings.cli.inbox import parse_object, run_with_inboxes
+from tidings.cli.output import echo
+from tidings.inboxes.broadcasts.model import PARTS, STALE_MS
+from tidings.inboxes.broadcasts.service import WITHOUT_RAMP, BroadcastRequest, RolloutStep
+from tidings.inboxes.broadcasts.targeting import estimate_cost
+from tidings.inboxes.config import check_inbox_id
+from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.ids import TenantId
+
+
+@click.group(name="broadcast")
+def group() -> None:
+    """Notices to everyone or to a segment: nothing is copied, users merge them at read."""
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.option("--message", required=True, help="What it says, as JSON.")
+@click.option("--segment", help="Only its users.  [default: everyone]")
+@click.option("--category", help="One of the inbox's.")
+@click.option("--starts-at", help="As 2026-12-01T08:00:00Z.  [default: now]")
+@click.option("--expires-at", help="90 days after its start at the latest.")
+@click.option(
+    "--step", "steps", multiple=True, help="PERCENT or PERCENT@SECONDS after the start; several make a ramp."
+)
+@click.option("--track-reads", is_flag=True, help="Note who reads it, by one write each.")
+@click.option("--key", help="A repeat with the same key is the same broadcast.")
+def send(
+    tenant: str,
+    inbox: str,
+    *,
+    message: str,
+    segment: str | None,
+    category: str | None,
+    starts_at: str | None,
+    expires_at: str | None,
+    steps: tuple[str, ...],
+    track_reads: bool,
+    key: str | None,
+) -> None:
+    """Send a notice to everyone, or to a segment: every reader has it within a second."""
+    wish = BroadcastRequest(
+        message=parse_object(message),
+        segment=segment,
+        category=category,
+        starts_ms=_ms(starts_at),
+        expires_ms=_ms(expires_at),
+        steps=tuple(_step(each) for each in steps) or WITHOUT_RAMP,
+        tracks_reads=track_reads,
+    )
+    sent = run_with_inboxes(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
+    echo(f"notice   {sent.notification}\nsequence {sent.status.sequence or '-'}")
+    for job in sent.jobs:
+        echo(f"job      {job}")
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def show(tenant: str, inbox: str, notice: str) -> None:
+    """How far NOTICE is; once it was recalled, since when nobody sees it."""
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+@click.argument("percent", type=click.IntRange(1, 100))
+def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
+    """Show NOTICE to PERCENT of its users."""
+    run_with_inboxes(
+        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notice), percent)
+    )
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def halt(tenant: str, inbox: str, notice: str) -> None:
+    """No further step of NOTICE, also of those that are planned; who has it keeps it."""
+    run_with_inboxes(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notice)))
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("inbox")
+@click.argument("notice")
+def recall(tenant: str, inbox: str, notice: str) -> None:
+    """Hide NOTICE from everybody, and empty what it said."""
+    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notice)))
+    _show(tenant, inbox, notice)
+
+
+@group.command()
+@click.argument("tenant")
+@click.option("--segment", help="Only its users.  [default: everyone]")
+@click.option("--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Of its users.")
+def estimate(tenant: str, segment: str | None, percent: int) -> None:
+    """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
+    reach = run_with_inboxes(lambda cases: cases.broadcasts.estimate(TenantId(tenant), segment)).of_percent(
+        percent
+    )
+    cost = estimate_cost(reach.users)
+    echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
+    echo(f"write units  {cost.write_units}, ${cost.dollars:f}")
+    echo(f"if copied    {cost.copied_write_units:,}, ${cost.copied_dollars:f}")
+
+
+def _show(tenant: str, inbox: str, notification: str) -> None:
+    async def found(cases: InboxServices) -> None:
+        content = await cases.broadcast.find(
+            TenantId(tenant), check_inbox_id(inbox), NotificationId(notification)
+        )
+        reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
+        redacted_ms = reached.redacted_ms or content.redacted_ms
+        echo(f"notice   {notification}\nto       {_whom(content)}")
+        echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
+        if redacted_ms is not None:
+            echo(f"recalled {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}")
+
+    run_with_inboxes(found)
+
+
+def _whom(content: NotificationContent) -> str:
+    return "everyone" if content.reach == EVERYONE else f"segment {content.reach}"
+
+
+def _ms(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_ms(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no time: 2026-12-01T08:00:00Z is one") from error
+
+
+def _step(text: str) -> RolloutStep:
+    percent, _, after_s = text.partition("@")
+    if not percent.isdecimal() or not (after_s or "0").isdecimal():
+        raise click.BadParameter(f"{text!r} is no step: 25 or 25@3600 is one")
+    return RolloutStep(int(percent), int(after_s or 0))

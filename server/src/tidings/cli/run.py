@@ -1,0 +1,5 @@
+"""`tidings run`: defined beside the processes, because `tidings dev` and `tidings doctor` list them too."""
+
+from tidings.app.processes.command import group
+
+__all__ = ["group"]

@@ -1,0 +1,103 @@
+"""`tidings segment set | upload | activate | list | profile`."""
+
+from collections.abc import Sequence
+from itertools import batched
+from typing import Any
+
+import click
+
+from tidings.accounts.rules import check_user_id
+from tidings.app.wiring.inboxes import InboxServices
+from tidings.cli.inbox import parse_object, run_with_inboxes
+from tidings.cli.output import SafeConsole, SafeTable, echo
+from tidings.inboxes.broadcasts.model import Segment
+from tidings.inboxes.broadcasts.segments import MAX_LISTED
+from tidings.kernel.clock import format_ms
+from tidings.kernel.ids import TenantId
+
+
+@click.group(name="segment")
+def group() -> None:
+    """Who broadcasts are for: predicates over profiles, and lists in versions."""
+
+
+@group.command(name="set")
+@click.argument("tenant")
+@click.argument("segment")
+@click.option("--predicate", required=True, help="As JSON.")
+def set_(tenant: str, segment: str, predicate: str) -> None:
+    """Make SEGMENT of TENANT by a predicate, or change it. Holds everywhere within five seconds."""
+    said = parse_object(predicate)
+    _show(
+        [
+            run_with_inboxes(
+                lambda cases: cases.broadcasts.segments.set_predicate(TenantId(tenant), segment, said)
+            )
+        ]
+    )
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("segment")
+@click.argument("users", type=click.File())
+@click.option(
+    "--activate/--no-activate", default=True, show_default=True, help="Make it hold when all are there."
+)
+def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  # noqa: ANN401 - click's own file
+    """The users of a list from a file, one to a line, as its next version."""
+    names = [check_user_id(line.strip()) for line in users if line.strip()]
+
+    async def uploaded(cases: InboxServices) -> Segment:
+        segments, version = cases.broadcasts.segments, None
+        for some in batched(names, MAX_LISTED):
+            found = await segments.upload(TenantId(tenant), segment, some, version)
+            version = found.newest
+        if activate and version is not None:
+            return await segments.activate(TenantId(tenant), segment, version)
+        return await segments.read(TenantId(tenant), segment)
+
+    _show([run_with_inboxes(uploaded)])
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("segment")
+@click.argument("version", type=int)
+def activate(tenant: str, segment: str, version: int) -> None:
+    """Make VERSION of a list hold: the newest, or the one before it."""
+    _show(
+        [
+            run_with_inboxes(
+                lambda cases: cases.broadcasts.segments.activate(TenantId(tenant), segment, version)
+            )
+        ]
+    )
+
+
+@group.command(name="list")
+@click.argument("tenant")
+def list_(tenant: str) -> None:
+    """The segments of TENANT."""
+    _show(run_with_inboxes(lambda cases: cases.broadcasts.segments.listed(TenantId(tenant))))
+
+
+@group.command()
+@click.argument("tenant")
+@click.argument("user")
+@click.option("--attributes", required=True, help="All of them, as JSON.")
+def profile(tenant: str, user: str, attributes: str) -> None:
+    """Tell of USER what predicates ask for."""
+    told = parse_object(attributes)
+    found = run_with_inboxes(
+        lambda cases: cases.broadcasts.profile_service.set(TenantId(tenant), check_user_id(user), told)
+    )
+    echo(f"user {found.user}, {len(found.attributes)} attributes, there since {format_ms(found.created_ms)}")
+
+
+def _show(segments: Sequence[Segment]) -> None:
+    table = SafeTable("segment", "by", "holds")
+    for each in segments:
+        holds = f"version {each.active} of {each.newest}" if each.is_list else "its predicate"
+        table.add_row(each.name, "list" if each.is_list else "predicate", holds)
+    SafeConsole().print(table)

@@ -1,0 +1,161 @@
+"""Routes, marks and the line in Redis. Its clock is the clock, its scripts make each step one.
+
+All keys of a user stand in one slot; so do a chat's. Calls for many users leave together, one for each.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import batched
+from typing import cast, final
+from urllib.parse import quote
+
+from tidings.connections.model import (
+    GatewayId,
+    HeldRoute,
+    LookupResult,
+    RegistrationResult,
+    RegistryUnavailableError,
+    RenewalResult,
+    Route,
+)
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
+from tidings.platform.redis.errors import RedisError
+from tidings.platform.redis.keys import Key
+
+REGISTER = Script.load("tidings.connections", "register.lua", keys=2)
+RENEW = Script.load("tidings.connections", "renew.lua", keys=2)
+REMOVE = Script.load("tidings.connections", "remove.lua", keys=2)
+
+
+LOOK_UP = Script.load("tidings.connections", "look_up.lua", keys=1, is_read=True)
+
+
+MAX_PER_CALL = 500
+"""Calls that leave together: more would only wait in each other's way."""
+
+
+LAST_SEEN_TTL_MS = 30 * 86_400_000
+"""How long it is known when somebody was last there."""
+_LOST, _ELSEWHERE = 1, 2
+
+
+@final
+class RedisConnectionRegistry:
+    def __init__(self, redis: RedisClient, *, lease_s: float) -> None:
+        self._redis = redis
+        self._lease_ms = round(lease_s * 1000)
+
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
+        epoch, *before = await self._register(device, gateway, 0)
+        if not before:
+            return RegistrationResult(int(epoch), None)
+        return RegistrationResult(
+            int(epoch), Route(device.device, GatewayId(before[0].decode()), int(before[1]))
+        )
+
+    async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
+        epoch, *_ = await self._register(device, gateway, had)
+        return RegistrationResult(int(epoch), None) if int(epoch) else None
+
+    async def _register(self, device: DeviceKey, gateway: GatewayId, had: int) -> list[bytes]:
+        keys = self._keys(device.tenant, device.user)
+        given = (device.device, gateway, self._lease_ms, had, LAST_SEEN_TTL_MS)
+        with translate_redis_errors():
+            reply = await self._redis.run(REGISTER, keys, *given)
+        return cast("list[bytes]", reply)
+
+    async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
+        """One call for each user, however many devices he has here."""
+        users: dict[tuple[TenantId, UserId], list[HeldRoute]] = {}
+        for each in held:
+            users.setdefault(each.device[:2], []).append(each)
+
+        async def renew(user: tuple[TenantId, UserId]) -> list[int]:
+            pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
+            given = (gateway, self._lease_ms, LAST_SEEN_TTL_MS, *pairs)
+            reply = await self._redis.run(RENEW, self._keys(*user), *given)
+            return cast("list[int]", reply)
+
+        answers = await call_each(renew, list(users))
+        told = [
+            (each.device, a)
+            for user, many in answers.found.items()
+            for each, a in zip(users[user], many, strict=True)
+        ]
+        return RenewalResult(
+            [d for d, a in told if a == _LOST],
+            [d for d, a in told if a == _ELSEWHERE],
+            [each.device for user in answers.unknown for each in users[user]],
+        )
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        with translate_redis_errors():
+            keys = self._keys(device.tenant, device.user)
+            return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, LAST_SEEN_TTL_MS))
+
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
+        async def look_up(user: UserId) -> list[bytes]:
+            return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
+
+        answers = await call_each(look_up, users)
+        found = {user: routes_from_reply(some) for user, some in answers.found.items() if some}
+        return LookupResult(found, answers.unknown, answers.failure)
+
+    def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
+        return user_keys(self._redis, tenant, user)
+
+
+def user_keys(redis: RedisClient, tenant: TenantId, user: UserId) -> list[Key]:
+    """His routes, and what is known of his presence: in one slot."""
+    name = validate_channel_part(user)
+    return [redis.keys.key(tenant, name, "routes"), redis.keys.key(tenant, name, "seen")]
+
+
+def routes_from_reply(found: list[bytes]) -> list[Route]:
+    return [
+        Route(DeviceId(device.decode()), GatewayId(gateway.decode()), int(epoch))
+        for device, gateway, epoch in batched(found, 3)
+    ]
+
+
+async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
+    """Ask for each key by itself: a shard that does not answer leaves its own keys unknown, and no others."""
+    if len(keys) == 1:
+        # A task costs more than the call, and most look-ups are of one key.
+        try:
+            return LookupResult({keys[0]: await call(keys[0])})
+        except RedisError as error:
+            return LookupResult({}, frozenset(keys), str(error))
+    found: dict[K, V] = {}
+    failed: dict[K, RedisError] = {}
+    for some in batched(keys, MAX_PER_CALL):
+        for key, outcome in zip(
+            some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
+        ):
+            if isinstance(outcome, RedisError):
+                failed[key] = outcome
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                found[key] = outcome
+    return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
+
+
+@contextmanager
+def translate_redis_errors() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise RegistryUnavailableError(str(error)) from error
+
+
+@lru_cache(maxsize=50_000)
+def validate_channel_part(name: str) -> str:
+    """Braces would move the key to another slot. Two names are never spelled alike."""
+    return name if set("{}%").isdisjoint(name) else quote(name, safe="")

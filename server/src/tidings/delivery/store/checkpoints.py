@@ -1,0 +1,41 @@
+"""Split from `tidings.connections.store`."""
+
+from collections.abc import Sequence
+from typing import cast, final
+
+from tidings.connections.model import LookupResult
+from tidings.connections.store import call_each, translate_redis_errors, validate_channel_part
+from tidings.kernel.ids import ChatKey
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
+from tidings.platform.redis.keys import Key
+
+ADVANCE_CHECKPOINT = Script.load("tidings.delivery.store", "checkpoint.lua", keys=1)
+
+
+CHECKPOINT_TTL_S = 3 * 86_400
+"""Longer than the stream keeps what a mark is held against."""
+
+
+@final
+class RedisDeliveryCheckpoints:
+    def __init__(self, redis: RedisClient) -> None:
+        self._redis = redis
+
+    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
+        with translate_redis_errors():
+            return cast(
+                "int",
+                await self._redis.run(ADVANCE_CHECKPOINT, [self._key(chat)], first, last, CHECKPOINT_TTL_S),
+            )
+
+    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
+        async def read(chat: ChatKey) -> bytes | None:
+            return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
+
+        answers = await call_each(read, chats)
+        found = {chat: int(mark) for chat, mark in answers.found.items() if mark is not None}
+        return LookupResult(found, answers.unknown, answers.failure)
+
+    def _key(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "handled")

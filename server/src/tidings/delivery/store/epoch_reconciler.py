@@ -1,0 +1,214 @@
+"""Rows and heads of another epoch: after a restore or a failover they may be ahead of their log.
+
+Tables are put back, or replicated, each by itself. So a row can know entries that its log lost. What the user set
+(muted, pinned, archived) is believed; every sequence is compared with the log and cut to what is still in it. The row is
+written back under the present epoch, so this happens once for each row and restore.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from tidings.chats.model import Membership
+from tidings.delivery import rules
+from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
+from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId
+from tidings.messages.model import Entry
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import ItemValue
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.patterns import delivery as patterns
+
+_PARTS: dict[str, tuple[str, ...]] = {
+    "joined": ("joined_sequence", "joined_ordinal", "joined_at"),
+    "removed": ("removed_sequence",),
+    "shown": (
+        "preview_sequence",
+        "preview_version",
+        "last_at",
+        "last_sender",
+        "last_preview",
+        "preview_expires_at",
+    ),
+}
+
+
+class LogHeadReader(Protocol):
+    """Strong reads."""
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
+
+
+class EpochMembershipReader(Protocol):
+    """Strong reads."""
+
+    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
+
+
+class EpochReconciler:
+    """Every store that reads or raises rows has one, so that nobody sees a sequence of another epoch.
+
+    An installation that was never restored is of epoch 0, and its rows carry none: nothing is compared. With
+    `is_read_only`, rows and heads are compared with their log but not written back.
+    """
+
+    def __init__(
+        self,
+        client: DynamoClient,
+        log: LogHeadReader,
+        chats: EpochMembershipReader,
+        epoch: Epoch,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        self._client = client
+        self._log = log
+        self._chats = chats
+        self._is_read_only = is_read_only
+        self.epoch = epoch
+
+    def is_reconciled(self, known: RowUpdate) -> bool:
+        return known.epoch == (self.epoch() or known.epoch)
+
+    async def rows_of(self, chat: ChatKey, rows: Mapping[UserId, ChatRow]) -> Mapping[UserId, ChatRow]:
+        """Settle the rows of several users in one chat."""
+        if all(self.is_reconciled(row.known) for row in rows.values()):
+            return rows
+        settled = await gather_limited(self.row(chat, user, row) for user, row in rows.items())
+        return dict(zip(rows, settled, strict=True))
+
+    async def rows_in(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> Sequence[ChatRow]:
+        """Settle the rows of one user in several chats."""
+        if all(self.is_reconciled(row.known) for row in rows):
+            return rows
+        return await gather_limited(self.row(ChatKey(tenant, row.chat), user, row) for row in rows)
+
+    async def row(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
+        """Return the row as the log allows, and write it back unless somebody else has changed it meanwhile."""
+        if self.is_reconciled(row.known):
+            return row
+        epoch = self.epoch()
+        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
+        settled = row if last is None else await self._cut(chat, user, row, last)
+        settled = replace(settled, known=replace(settled.known, epoch=epoch))
+        await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, settled, OF_A_ROW)
+        return settled
+
+    async def head(self, chat: ChatKey, head: RowUpdate) -> RowUpdate:
+        """As `row`, for the head of a large chat."""
+        if self.is_reconciled(head):
+            return head
+        epoch, row = self.epoch(), ChatRow(chat=chat.chat, known=head)
+        last = await self._last_before(chat, epoch, rules.highest_sequence(row))
+        settled = row if last is None else rules.truncate_row(row, last)
+        settled = replace(settled, known=replace(settled.known, epoch=epoch))
+        await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, settled, OF_A_CHAT)
+        return settled.known
+
+    async def _cut(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
+        """Cut a row to its log. If that takes a join or a leave away, the membership tells which stay was before it.
+
+        A row holds its user's latest join and leave only. Where the user is out, nothing in it may lie above the leave.
+        """
+        settled = rules.truncate_row(row, last)
+        if not rules.has_lost_interval(row.known, settled.known):
+            return settled
+        found = await self._chats.membership(chat, user)
+        stays = [each for each in found.intervals if each.joined < last.sequence] if found else []
+        entry = await self._log.one(chat, stays[-1].joined + 1) if stays else None
+        if entry is None:
+            return rules.truncate_row(row, LogPosition(0, 0))
+        ends = [each.removed for each in stays if each.removed is not None and each.removed <= last.sequence]
+        if stays[-1].removed in ends and (leave := await self._log.one(chat, ends[-1])):
+            settled = rules.truncate_row(row, LogPosition(leave.sequence, leave.ordinal))
+        joined = JoinPosition(entry.sequence, entry.ordinal, entry.created_at_ms)
+        removed = ends[-1] if ends else None
+        return replace(settled, known=replace(settled.known, joined=joined, removed=removed))
+
+    async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> LogPosition | None:
+        """Find the last entry that was written before this epoch. None: the row's furthest sequence is not above it.
+
+        Of a chat in which nothing was lost this is one read. Otherwise it halves what lies below: entries of this epoch
+        are all above those of earlier ones.
+        """
+        if not furthest or await self._was_before(chat, epoch, furthest) is not None:
+            return None
+        low, high, last = 0, furthest, LogPosition(0, 0)
+        while high - low > 1:
+            middle = (low + high) // 2
+            entry = await self._was_before(chat, epoch, middle)
+            if entry is None:
+                high = middle
+            else:
+                low, last = middle, LogPosition(entry.sequence, entry.ordinal)
+        return last
+
+    async def _was_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
+        entry = await self._log.one(chat, sequence)
+        return entry if entry is not None and entry.epoch != epoch else None
+
+    async def _write(
+        self, pattern: AccessPattern, key: dict[str, ItemValue], was: ChatRow, now: ChatRow, names: HeadNames
+    ) -> None:
+        if self._is_read_only:
+            return
+        sets: dict[str, ItemValue] = {"epoch": now.known.epoch}
+        removes: list[str] = []
+        old: dict[str, ItemValue | None] = {
+            "epoch": was.known.epoch or None,
+            names.sequence: was.known.head.sequence if was.known.head else None,
+        }
+        marks = (
+            (names.sequence, names.ordinal, was.known.head, now.known.head),
+            ("own_sequence", "own_ordinal", was.known.own, now.known.own),
+            ("last_acked_sequence", "last_acked_ordinal", was.delivered, now.delivered),
+            ("last_read_sequence", "read_ordinal", was.read, now.read),
+        )
+        for sequence, ordinal, before, mark in marks:
+            if before is not None and mark is not None and mark != before:
+                old[sequence] = before.sequence
+                sets[sequence], sets[ordinal] = mark
+        if now.known.joined is not None and now.known.joined != was.known.joined:
+            sets |= dict(zip(_PARTS["joined"], now.known.joined, strict=True))
+        if now.known.removed is not None and now.known.removed != was.known.removed:
+            sets["removed_sequence"] = now.known.removed
+        for part, attributes in _PARTS.items():
+            if getattr(was.known, part) is not None and getattr(now.known, part) is None:
+                removes += attributes
+        try:
+            await self._update(pattern, key, sets, removes, old)
+        except ConditionFailedError:
+            return  # A worker or another reader was quicker; whoever looks next settles what is left.
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def _update(
+        self,
+        pattern: AccessPattern,
+        key: dict[str, ItemValue],
+        sets: dict[str, ItemValue],
+        removes: list[str],
+        old: dict[str, ItemValue | None],
+    ) -> None:
+        update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
+        if removes:
+            update += " REMOVE " + ", ".join(f"#{name}" for name in removes)
+        held = [
+            f"#{n} = :old_{n}" if v is not None else f"attribute_not_exists(#{n})" for n, v in old.items()
+        ]
+        values = {f":{name}": value for name, value in sets.items()}
+        values |= {f":old_{name}": value for name, value in old.items() if value is not None}
+        await self._client.update(
+            pattern,
+            key,
+            update,
+            condition=" AND ".join(held),
+            names={f"#{name}": name for name in (*sets, *removes, *old)},
+            values=values,
+            repeatable=True,
+        )

@@ -1,0 +1,163 @@
+"""Tables and topics as declared, before any process starts. Blocks: botocore and librdkafka."""
+
+from dataclasses import dataclass
+from time import sleep
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from tidings.app.settings import Settings
+from tidings.app.settings.loader import Key, LoadedSettings
+from tidings.app.settings.model import DynamoSettings
+from tidings.app.wiring import tables, topics
+from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
+from tidings.engines.local_cluster import RUNNERS, LocalCluster
+from tidings.engines.model import Engine, RunningEngine, StartRequest
+from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.redis.options import RedisOptions
+from tidings.schema.reconcile import ChangeKind, ProgressEvent
+from tidings.schema.tables.apply import apply_tables
+from tidings.schema.topics.control_plane import apply_topics
+
+_TO_DO = (ChangeKind.CREATE, ChangeKind.CHANGE)
+
+
+def create_tables(settings: DynamoSettings) -> str:
+    plane = tables.tables_control_plane(settings)
+    plan = tables.tables_plan(plane, settings)
+    apply_tables(plane, plan, _silent)
+    return _step_text(len(plan.tables), sum(each.verdict in _TO_DO for each in plan.tables))
+
+
+def create_topics(settings: Settings) -> str:
+    plane = topics.topics_control_plane(settings.kafka)
+    plan = topics.topics_plan(plane, settings.kafka)
+    apply_topics(plane, plan, _silent)
+    return _step_text(len(plan.topics), sum(each.verdict in _TO_DO for each in plan.topics))
+
+
+def _step_text(count: int, made: int) -> str:
+    return f"{count}, {made} made or changed" if made else f"{count} as declared"
+
+
+def _silent(step: ProgressEvent) -> None:
+    """Steps for nobody: a spinner turns meanwhile."""
+
+
+_POLL_S = 0.1
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(slots=True)
+class DevEngines:
+    """`were_running`: somebody else's to stop."""
+
+    cluster: LocalCluster
+    request: StartRequest
+    were_running: list[RunningEngine]
+    dynamo_is_elsewhere: bool
+
+    @classmethod
+    def of(cls, loaded: LoadedSettings) -> "DevEngines":
+        require_local(loaded)
+        chosen, away = loaded.settings.engines, remote_engines(loaded)
+        cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+        fleet = LocalCluster(chosen.data_dir, cache, dies_with_us=True)
+        running = [each for each in fleet.status() if each.is_alive]
+        return cls(
+            fleet,
+            _start_request(loaded, running, frozenset(Engine) - away.keys()),
+            running,
+            Engine.DYNAMO in away,
+        )
+
+    def start(self, progress: OnDownloadProgress) -> list[str]:
+        """Blocks; from the main thread, whose end the engines are bound to."""
+        self.cluster.progress = progress
+        return [RUNNERS[each.node.kind].version() for each in self.cluster.start(self.request)]
+
+    def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
+        """Waits, in a thread of its own, while `start` waits for all of them."""
+        while not self.dynamo_is_elsewhere:
+            for each in self.cluster.status():
+                if each.node.engine is Engine.DYNAMO and RUNNERS[each.node.kind].is_ready(each.node):
+                    return replace(settings, endpoint=f"http://{each.node.address}")
+            sleep(_POLL_S)
+        return settings
+
+    def wipe(self) -> None:
+        if self.dynamo_is_elsewhere:
+            raise TidingsError(
+                Code.SETTINGS_INVALID,
+                "--fresh forgets what this directory's engines hold, and dynamo.endpoint is set elsewhere.",
+                hint="Empty that one yourself, or unset dynamo.endpoint.",
+            )
+        if self.cluster.home.exists():
+            self.cluster.wipe()
+
+    def stop(self) -> list[str]:
+        if self.were_running:
+            return []
+        return [each.node.name for each in self.cluster.stop()]
+
+
+def _start_request(
+    loaded: LoadedSettings, running: list[RunningEngine], wanted: frozenset[Engine]
+) -> StartRequest:
+    """In the form of what runs; if nothing does: on disk, since a chat of this morning is worth something."""
+    chosen = loaded.settings.engines
+    by_engine = {each.node.engine: each.node for each in running}
+    dynamo, broker = by_engine.get(Engine.DYNAMO), by_engine.get(Engine.KAFKA)
+    return StartRequest(
+        engines=wanted,
+        dynamo="dynoxide" if (dynamo.kind if dynamo else chosen.dynamo) == "dynoxide" else "local",
+        on_disk=running[0].node.on_disk if running else True,
+        kafka_brokers=len(broker.peers) if broker else chosen.kafka_brokers,
+        ports={
+            Engine.DYNAMO: chosen.dynamo_port,
+            Engine.KAFKA: chosen.kafka_port,
+            Engine.VALKEY: chosen.valkey_port,
+        },
+        ready_timeout_s=chosen.ready_timeout_s,
+    )
+
+
+def require_local(loaded: LoadedSettings) -> None:
+    far = [name for name, hosts in _hosts(loaded).items() if not hosts <= _HERE]
+    if far:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"{' and '.join(far)} lead away from this machine, and `tidings dev` makes tables, topics and a tenant.",
+            hint="Unset them here (`tidings config show` says where they are set), or run the processes by hand: "
+            "`tidings tables apply`, `tidings run api`.",
+        )
+
+
+def _hosts(loaded: LoadedSettings) -> dict[str, set[str]]:
+    """Of the engines that somebody has placed himself."""
+    settings, away = loaded.settings, remote_engines(loaded)
+    hosts: dict[str, set[str]] = {}
+    if Engine.DYNAMO in away:
+        hosts["dynamo.endpoint"] = {urlsplit(settings.dynamo.endpoint or "").hostname or "aws"}
+    if Engine.KAFKA in away:
+        servers = (settings.kafka.bootstrap_servers or "").split(",")
+        hosts["kafka.bootstrap_servers"] = {server.rpartition(":")[0] for server in servers}
+    if Engine.VALKEY in away and settings.redis.url:
+        hosts["redis.url"] = {str(seed[0]) for seed in RedisOptions.from_url(settings.redis.url).seeds}
+    return hosts
+
+
+_ENDPOINT_SETTINGS: dict[Engine, Key] = {
+    Engine.DYNAMO: ("dynamo", "endpoint"),
+    Engine.KAFKA: ("kafka", "bootstrap_servers"),
+    Engine.VALKEY: ("redis", "url"),
+}
+
+
+def remote_engines(loaded: LoadedSettings) -> dict[Engine, str]:
+    """Engines that the settings place somewhere that we do not run: AWS, MSK, ElastiCache, a colleague's machine."""
+    return {
+        engine: str(getattr(getattr(loaded.settings, section), name))
+        for engine, (section, name) in _ENDPOINT_SETTINGS.items()
+        if loaded.sources.get((section, name)) not in (None, "running engines")
+    }

@@ -1,0 +1,248 @@
+"""Watches the source folder. What does not even compile restarts nothing: it is told, and the old code runs on."""
+
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+from time import monotonic
+
+from watchfiles import PythonFilter, awatch
+
+import tidings
+from tidings.dev.console import DevConsole
+from tidings.dev.parent_watch import COMMAND
+from tidings.platform.lifecycle.component import ExitCode
+
+SOURCE = Path(tidings.__file__).parent
+_DEBOUNCE_MS, _STEP_MS = 800, 100
+
+
+def is_checkout() -> bool:
+    """A checkout, not a package that was installed: that one changes only by an upgrade."""
+    return not any(part in {"site-packages", "dist-packages"} for part in SOURCE.parts)
+
+
+async def watch_source(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
+    """What was written, gathered: an editor's save is several events, a checkout of a branch thousands."""
+    async for found in awatch(
+        source, watch_filter=PythonFilter(extra_extensions=(".lua",)), debounce=_DEBOUNCE_MS, step=_STEP_MS
+    ):
+        yield sorted({Path(path) for _, path in found})
+
+
+def syntax_error_in(paths: list[Path]) -> str:
+    """Of the first file that Python can't read; empty if there is none."""
+    for path in paths:
+        if path.suffix == ".py" and path.exists():
+            try:
+                compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+            except (SyntaxError, ValueError) as error:
+                return f"{path.name}: {error}"
+    return ""
+
+
+def describe_paths(paths: list[Path]) -> str:
+    first = paths[0].relative_to(SOURCE) if paths[0].is_relative_to(SOURCE) else paths[0]
+    return f"{first}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+
+
+_LINE_BYTES = 1024 * 1024
+_LAST_LINES = 12
+_STARTED = '"event":"process started"'
+
+type LineHandler = Callable[[str, str], None]
+
+
+class ChildProcess:
+    """Lives once: a restart is a new one."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, on_line: LineHandler) -> None:
+        self.name = name
+        self.has_started = False
+        """It said so itself: all its parts stand."""
+        self.last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._born = monotonic()
+        self._process = process
+        self._on_line = on_line
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, name: str, environment: Mapping[str, str], on_line: LineHandler) -> "ChildProcess":
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            "run",
+            name,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            limit=_LINE_BYTES,
+            # a session of its own: Ctrl-C in the terminal comes to us alone, and we end them in order
+            start_new_session=True,
+        )
+        return cls(name, process, on_line)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def age_s(self) -> float:
+        return monotonic() - self._born
+
+    async def ended(self) -> int:
+        """The exit code, below zero for a signal; by then everything it said has been heard."""
+        code = await self._process.wait()
+        await self._reading
+        return code
+
+    async def stop(self, within_s: float) -> bool:
+        """False: it had to be killed."""
+        self.send(signal.SIGTERM)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self.ended()
+                return True
+        self.send(signal.SIGKILL)
+        await self.ended()
+        return False
+
+    def send(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    async def _read(self) -> None:
+        out = self._process.stdout
+        while out is not None:
+            try:
+                line = await out.readline()
+            except ValueError:
+                continue  # longer than any log line: dropped by the reader
+            if not line:
+                return
+            text = line.decode(errors="replace").rstrip("\n")
+            self.last_lines.append(text)
+            self.has_started = self.has_started or _STARTED in text
+            self._on_line(self.name, text)
+
+
+QUICK_S = 10.0
+"""Who dies sooner, or before it has started, died quickly."""
+_PAUSES_S = (0.3, 1.0, 3.0)
+_TRIES = 3
+
+
+class _RunRequest(Enum):
+    RUN = auto()
+    AGAIN = auto()
+    STOP = auto()
+
+
+class ProcessFailedError(Exception):
+    """It can't be kept running."""
+
+    def __init__(self, name: str, how: str, last_words: list[str]) -> None:
+        super().__init__(f"{how} and can't be kept running")
+        self.name = name
+        self.last_lines = last_words
+
+
+class ProcessRunner:
+    def __init__(
+        self,
+        name: str,
+        start: Callable[[], Awaitable[ChildProcess]],
+        console: DevConsole,
+        *,
+        stop_s: float,
+        waits_for_code: bool,
+    ) -> None:
+        self.name = name
+        self.child: ChildProcess | None = None
+        self.was_ready = False
+        self._start = start
+        self._console = console
+        self._stop_s = stop_s
+        self._waits_for_code = waits_for_code
+        self._wish = _RunRequest.RUN
+        self._changed = asyncio.Event()
+        self._over = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until `stop`; raises `ProcessFailedError`."""
+        try:
+            await self._run()
+        finally:
+            self._over.set()
+
+    async def _run(self) -> None:
+        quick = 0
+        while not self._is_stopping():
+            self._wish = _RunRequest.RUN
+            self._changed.clear()
+            child = self.child = await self._start()
+            if self._is_stopping():
+                await child.stop(self._stop_s)  # asked while it was being started
+                return
+            code = await child.ended()
+            if self._wish is _RunRequest.RUN:
+                is_quick = not child.has_started or child.age_s < QUICK_S
+                quick = quick + 1 if is_quick else 1
+                await self._after_death(child, code, quick)
+                quick = 0 if quick >= _TRIES else quick
+            else:
+                quick = 0
+
+    async def _after_death(self, child: ChildProcess, code: int, quick: int) -> None:
+        how = f"{self.name} died ({_cause(code)})"
+        if quick < _TRIES and code != ExitCode.SETTINGS_INVALID:
+            pause_s = _PAUSES_S[quick - 1]
+            self._console.info(f"{how}: starting it again in {pause_s:g} s", "bold yellow")
+            await self._code_changes(pause_s)
+        elif self.was_ready and self._waits_for_code:
+            self._console.info(f"{how}, and again: waiting until the code changes", "bold red")
+            await self._code_changes(None)
+        else:
+            raise ProcessFailedError(self.name, how, list(child.last_lines))
+
+    async def _code_changes(self, within_s: float | None) -> None:
+        try:
+            await asyncio.wait_for(self._changed.wait(), within_s)
+        except TimeoutError:
+            return
+
+    def _is_stopping(self) -> bool:
+        return self._wish is _RunRequest.STOP
+
+    async def restart(self) -> None:
+        """The code has changed."""
+        await self._end_child(_RunRequest.AGAIN)
+
+    async def stop(self) -> None:
+        """Returns when nothing is left of it."""
+        await self._end_child(_RunRequest.STOP)
+        await self._over.wait()
+
+    async def _end_child(self, wish: _RunRequest) -> None:
+        self._wish = wish
+        self._changed.set()
+        if self.child and self.child.is_alive and not await self.child.stop(self._stop_s):
+            self._console.info(f"{self.name} did not stop in {self._stop_s:g} s and was killed", "yellow")
+
+    def kill(self) -> None:
+        self._wish = _RunRequest.STOP
+        self._changed.set()
+        if self.child:
+            self.child.send(signal.SIGKILL)
+
+
+def _cause(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else signal.Signals(-code).name

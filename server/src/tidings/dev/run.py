@@ -1,0 +1,203 @@
+"""Something done in a thread meanwhile. Its result, or its error, is had when it is asked for."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from time import monotonic
+from typing import NoReturn
+
+from tidings.app.settings.loader import INSTALLATION, LoadedSettings, env_name, load
+from tidings.cli import plugin_commands
+from tidings.dev import process_runner, seed_data
+from tidings.dev.console import DevConsole
+from tidings.dev.engines import DevEngines
+from tidings.dev.process_runner import ProcessFailedError
+from tidings.dev.process_specs import ProcessSpec, process_settings, process_specs
+from tidings.dev.seed_data import DevKeys, create_dev_tenant
+from tidings.dev.state_dir import StateDir
+from tidings.dev.supervisor import Supervisor
+from tidings.kernel.clock import Clock, SystemClock
+
+
+class BackgroundTask[T]:
+    """A daemon: whoever is not interested any more leaves without waiting for it."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._future: Future[T] = Future()
+        threading.Thread(target=self._run, args=(work,), name="aside", daemon=True).start()
+
+    def result(self) -> T:
+        return self._future.result()
+
+    def _run(self, work: Callable[[], T]) -> None:
+        try:
+            self._future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by who asks for the result
+            self._future.set_exception(error)
+
+
+_BESIDE_STOP_S = 2.0
+_EXIT_FAILED = 1
+
+
+class DevRun:
+    def __init__(
+        self, state_dir: StateDir, kinds: list[ProcessSpec], console: DevConsole, began: float
+    ) -> None:
+        self.state_dir = state_dir
+        self.console = console
+        self._kinds = kinds
+        self._began = began
+        self._clock: Clock = SystemClock()
+
+    async def serve(self, loaded: LoadedSettings, *, may_watch: bool) -> int:
+        watches = may_watch and process_runner.is_checkout()
+        keys = await create_dev_tenant(loaded.settings, self.state_dir, self._clock)
+        for kind in self._kinds:
+            if kind.note:
+                self.console.info(kind.note, "yellow")
+        supervisor = Supervisor(
+            self._kinds,
+            lambda kind: process_settings(kind, loaded, keys.cursor_secret),
+            self.console,
+            stop_s=_stop_s(self._kinds, loaded),
+            watches=watches,
+        )
+        try:
+            await supervisor.run(lambda: self._finish(supervisor, loaded, keys, watches=watches))
+        except ProcessFailedError as error:
+            self._print_exit(error)
+            return _EXIT_FAILED
+        return 0
+
+    async def _finish(
+        self, supervisor: Supervisor, loaded: LoadedSettings, keys: DevKeys, *, watches: bool
+    ) -> None:
+        await supervisor.ready()
+        urls, life_s = self._urls(loaded), loaded.settings.accounts.token_max_lifetime_s
+        tokens = seed_data.mint_tokens(keys, self._clock.now_ms() // 1000, life_s)
+        chats = await seed_data.SeedData(urls["api"], keys, tokens, self.console).create()
+        ports = {kind.name: kind.admin_port for kind in self._kinds}
+        more = {"chats": chats, "server_key": keys.server, "admin_ports": ports}
+        seed_data.write_dev_file(self.state_dir, self._clock, urls, tokens, **more)
+        self._print_next_steps(urls, watches=watches)
+        while True:
+            await asyncio.sleep(life_s / 2)
+            tokens = seed_data.mint_tokens(keys, self._clock.now_ms() // 1000, life_s)
+            seed_data.write_dev_file(self.state_dir, self._clock, urls, tokens, **more)
+
+    def _urls(self, loaded: LoadedSettings) -> dict[str, str]:
+        ports = {kind.name: kind.port for kind in self._kinds}
+        return {
+            "api": f"http://127.0.0.1:{ports['api']}",
+            "gateway": f"ws://127.0.0.1:{ports['gateway']}{loaded.settings.gateway.path}",
+        }
+
+    def _print_next_steps(self, urls: dict[str, str], *, watches: bool) -> None:
+        names = ", ".join(kind.name for kind in self._kinds)
+        lines = [
+            f"  API      {urls['api']}, every route to try at {urls['api']}/docs",
+            f"  gateway  {urls['gateway']}",
+            f"  try      curl -H @{self.state_dir.header('anna')} {urls['api']}/v1/chats",
+            f"  people   {', '.join(seed_data.DEMO_USERS)}: addresses and tokens in {self.state_dir.client}",
+            f"  kept     data and logs in {self.state_dir.home}; `tidings dev --fresh` forgets them",
+            "  stop     Ctrl-C" + (f"; a change of the code restarts {names}" if watches else ""),
+        ]
+        if "chat" in plugin_commands():
+            lines.insert(3, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
+        self.console.print(f"ready in {monotonic() - self._began:.1f} s", "bold green")
+        for line in lines:
+            self.console.print(line)
+
+    def _print_exit(self, error: ProcessFailedError) -> None:
+        self.console.info(f"{error}. The last it said:", "bold red")
+        for line in error.last_lines:
+            self.console.replay(error.name, line)
+        self.console.info(
+            f"all of it: {self.state_dir.logs / error.name}.log; `tidings doctor` looks for the cause"
+        )
+
+
+def _stop_s(kinds: list[ProcessSpec], loaded: LoadedSettings) -> float:
+    """As long as a process takes for itself, and a little."""
+    given = process_settings(kinds[0], loaded, "")
+    life = loaded.settings.process
+    drain_s = float(given.get("TIDINGS_PROCESS_DRAIN_S", life.drain_s))
+    return drain_s + float(given.get("TIDINGS_PROCESS_STOP_S", life.stop_s)) + _BESIDE_STOP_S
+
+
+@dataclass(frozen=True, slots=True)
+class DevOptions:
+    is_fresh: bool = False
+    is_raw: bool = False
+    watches: bool = True
+
+
+def run_dev(options: DevOptions) -> int:
+    """Run until it is stopped, as an installation for development whatever is set; return the exit code."""
+    os.environ[env_name(INSTALLATION)] = "development"
+    began, loaded = monotonic(), load()
+    place = StateDir(loaded.settings.engines.data_dir)
+    engines = DevEngines.of(loaded)
+    with place.held():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _as_ctrl_c)
+        known = process_specs(loaded)
+        voice = DevConsole([kind.name for kind in known], place.logs, is_raw=options.is_raw)
+        try:
+            _lay_ground(options, loaded, engines, place, voice)
+            return _serve(options, place, known, voice, began)
+        except KeyboardInterrupt:
+            voice.info("stopped before it was ready")
+            return 0
+        finally:
+            place.leave()
+            _stop(engines, voice)
+            voice.close()
+
+
+def _as_ctrl_c(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _lay_ground(
+    options: DevOptions, loaded: LoadedSettings, engines: DevEngines, state_dir: StateDir, console: DevConsole
+) -> None:
+    if options.is_fresh:
+        with console.step("fresh") as said:
+            engines.wipe()
+            state_dir.delete()
+            said.append("what was kept here is forgotten")
+    tables = BackgroundTask(lambda: _tables(engines, loaded))
+    with console.step("engines") as said:
+        said.extend(engines.start(console.progress))
+    with console.step("tables") as said:
+        said.append(tables.result())
+    with console.step("topics") as said:
+        from tidings.dev.engines import create_topics  # noqa: PLC0415 - see the top: slow to import
+
+        said.append(create_topics(load().settings))
+
+
+def _tables(engines: DevEngines, loaded: LoadedSettings) -> str:
+    from tidings.dev.engines import create_tables  # noqa: PLC0415 - see the top
+
+    return create_tables(engines.dynamo_when_ready(loaded.settings.dynamo))
+
+
+def _serve(
+    options: DevOptions, state_dir: StateDir, known: list[ProcessSpec], console: DevConsole, began: float
+) -> int:
+
+    return asyncio.run(DevRun(state_dir, known, console, began).serve(load(), may_watch=options.watches))
+
+
+def _stop(engines: DevEngines, console: DevConsole) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # nearly through: an engine cut off here would need a recovery
+    stopped = engines.stop()
+    console.info(f"stopped: {', '.join(stopped)}" if stopped else "the engines ran before and run on")

@@ -1,0 +1,131 @@
+"""Free ports, and who holds one that is not."""
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+
+import psutil
+
+from tidings.engines.model import Engine, EngineNode, StartRequest
+from tidings.kernel.errors import Code, TidingsError
+
+
+class PortAllocator:
+    """Hands out ports, each once, even if nobody listens on the earlier ones yet."""
+
+    def __init__(self) -> None:
+        self._given: set[int] = set()
+
+    def take(self, wanted: int, for_whom: str) -> int:
+        """The wanted port, which must be free; for 0 any free one."""
+        port = _find_free(self._given) if wanted == 0 else wanted
+        if not is_port_free(port) or port in self._given:
+            holder = _holder(port)
+            raise TidingsError(
+                Code.ENGINE_PORT_TAKEN,
+                f"Port {port}, wanted for {for_whom}, is taken{holder}.",
+                hint=f"Free it, choose another, or set engines.{for_whom.partition('-')[0]}_port to 0 for any free one.",
+                details={"port": port},
+            )
+        self._given.add(port)
+        return port
+
+
+def is_port_free(port: int) -> bool:
+    # on all interfaces, because that is how DynamoDB Local binds
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("0.0.0.0", port))  # noqa: S104 - only to see whether it could be
+        except OSError:
+            return False
+        return True
+
+
+def _find_free(given: set[int]) -> int:
+    while True:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port: int = sock.getsockname()[1]
+        if port not in given and is_port_free(port):
+            return port
+
+
+def _holder(port: int) -> str:
+    try:
+        pid = next(
+            c.pid
+            for c in psutil.net_connections("tcp")
+            if c.status == psutil.CONN_LISTEN and c.laddr and c.laddr.port == port and c.pid
+        )
+        return f" by {psutil.Process(pid).name()} (process {pid})"
+    except (StopIteration, psutil.Error):
+        return ""
+
+
+def engine_modules(request: StartRequest) -> list[str]:
+    of = {Engine.DYNAMO: request.dynamo, Engine.KAFKA: "broker", Engine.VALKEY: "valkey"}
+    return [of[engine] for engine in Engine if engine in request.engines]
+
+
+def plan_nodes(home: Path, request: StartRequest) -> list[EngineNode]:
+    """The nodes of a wish, with ports."""
+    ports = PortAllocator()
+    nodes: list[EngineNode] = []
+    if Engine.DYNAMO in request.engines:
+        nodes.append(_node(home, request, ports, Engine.DYNAMO, request.dynamo))
+    if Engine.VALKEY in request.engines:
+        nodes.append(_node(home, request, ports, Engine.VALKEY, "valkey"))
+    if Engine.KAFKA in request.engines:
+        nodes += _brokers(home, request, ports)
+    return nodes
+
+
+def _node(home: Path, request: StartRequest, ports: PortAllocator, engine: Engine, kind: str) -> EngineNode:
+    return EngineNode(
+        name=engine,
+        engine=engine,
+        kind=kind,
+        data=_data(home, engine, kind, is_kept=request.on_disk),
+        log=home / "logs" / f"{engine}.log",
+        on_disk=request.on_disk,
+        port=ports.take(request.ports.get(engine, 0), engine),
+    )
+
+
+def _brokers(home: Path, request: StartRequest, ports: PortAllocator) -> list[EngineNode]:
+    names = [f"kafka-{number}" for number in range(1, request.kafka_brokers + 1)]
+    first = request.ports.get(Engine.KAFKA, 0)
+    peers = {name: ports.take(0, name) for name in names}
+    return [
+        EngineNode(
+            name=name,
+            engine=Engine.KAFKA,
+            kind="broker",
+            data=_data(home, name, "broker", is_kept=request.on_disk),
+            log=home / "logs" / f"{name}.log",
+            on_disk=request.on_disk,
+            port=ports.take(first and first + offset, name),
+            ports={"controller": peers[name]} | _proxied(request, ports, name),
+            peers=peers,
+            extra=request.kafka_extra,
+        )
+        for offset, name in enumerate(names)
+    ]
+
+
+def _proxied(request: StartRequest, ports: PortAllocator, name: str) -> dict[str, int]:
+    if not request.kafka_behind_proxy:
+        return {}
+    return {"proxied": ports.take(0, name), "advertised": ports.take(0, name)}
+
+
+def _data(home: Path, name: str, kind: str, *, is_kept: bool) -> Path:
+    if is_kept:
+        return home / "data" / name
+    shared_memory = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
+    if kind == "dynoxide" and shared_memory.is_dir():
+        mark = hashlib.sha256(str(home).encode()).hexdigest()[:12]
+        return shared_memory / f"tidings-{os.getuid()}-{mark}" / name
+    return home / "scratch" / name

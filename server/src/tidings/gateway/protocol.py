@@ -1,0 +1,317 @@
+"""One connection as a state machine without I/O: bytes, answers, pushes and time come in, effects go out.
+
+Knows frames and limits; knows no socket, no use case and no clock. Whoever has the socket calls it, does what it wants
+done, and calls `tick` when `due_at` has come.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import NamedTuple, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tidings.gateway.error_frames import make_error_body
+from tidings.gateway.protocol_state import (
+    ALLOWED,
+    IS_LET_IN,
+    CloseConnection,
+    ConnectionLimits,
+    ConnectionState,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
+from tidings.gateway.typing_throttle import TypingThrottle
+from tidings.kernel.errors import Code
+from tidings.kernel.token_bucket import TokenBucket
+from tidings.wire.close_codes import CloseCode, close_code_for_error, close_reason
+from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
+from tidings.wire.fields import OLDEST_PROTOCOL
+from tidings.wire.frames.ephemeral import Ping, PingPush, Pong, Typing
+from tidings.wire.frames.registry import REQUEST_BY_BODY
+from tidings.wire.frames.session import Connect, Reconnect, Resume, Resumed, Welcome
+from tidings.wire.frames.structs import ErrorBody, Ok
+
+_DONE = Ok()
+_PING = WriteFrame(encode_push(PingPush()))
+_OUT_OF_TIME = {
+    ConnectionState.CONNECTING: CloseCode.CONNECT_TIMEOUT,
+    ConnectionState.AUTHENTICATING: CloseCode.TRY_LATER,
+    ConnectionState.RESUMING: CloseCode.TRY_LATER,
+    ConnectionState.DRAINING: CloseCode.DRAINED,
+}
+
+
+class _PendingRequest(NamedTuple):
+    id: int | None
+    request: Struct
+
+
+@final
+class ConnectionProtocol:
+    """`chance` gives numbers from 0 to 1: what thousands of connections do is spread by it."""
+
+    __slots__ = (
+        "_calls",
+        "_chance",
+        "_deadline",
+        "_expires_at",
+        "_faults",
+        "_frames",
+        "_ids",
+        "_limits",
+        "_number",
+        "_ping_at",
+        "_pinged_at",
+        "_typing",
+        "state",
+    )
+
+    def __init__(self, limits: ConnectionLimits, now: float, chance: Callable[[], float]) -> None:
+        self.state = ConnectionState.CONNECTING
+        self._limits = limits
+        self._chance = chance
+        self._frames = TokenBucket(limits.frames_per_s, limits.burst, now)
+        self._faults = TokenBucket(1 / limits.fault_every_s, limits.faults, now)
+        self._calls: dict[int, _PendingRequest] = {}
+        self._ids: set[int] = set()
+        self._number = 0
+        self._deadline = now + limits.authenticate_within_s
+        self._expires_at = self._ping_at = self._pinged_at = inf
+        self._typing: TypingThrottle | None = None
+
+    @property
+    def due_at(self) -> float:
+        """When `on_timer` has something to do, if nothing happens before."""
+        return min(
+            self._deadline, self._expires_at, self._ping_at, self._pinged_at + self._limits.pong_within_s
+        )
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._calls)
+
+    def received(self, data: bytes, now: float) -> list[Effect]:
+        """A whole text frame has come. Any frame is a sign of life."""
+        if self.state is ConnectionState.CLOSED:
+            return []
+        self._pinged_at = inf
+        if len(data) > self._limits.max_frame_bytes:
+            return self._close(CloseCode.FRAME_TOO_LARGE)
+        is_in_time = self._frames.take(now)
+        if self._frames.is_exhausted:
+            return self._close(CloseCode.TOO_FAST)
+        got = decode(data)
+        if not is_in_time:
+            return [self._too_fast(got.id)]
+        return self._refused(got, now) if isinstance(got, InvalidFrame) else self._asked(got, now)
+
+    def received_part(self, now: float) -> list[Effect]:
+        """A ping, a pong or a fragment has come, which costs as much as a frame and is counted as one."""
+        if self.state is ConnectionState.CLOSED:
+            return []
+        self._frames.take(now)
+        return self._close(CloseCode.TOO_FAST) if self._frames.is_exhausted else []
+
+    def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
+        """What came of a call: the answer, or an `ErrorBody`. One that comes too late is dropped."""
+        asked = self._calls.pop(number, None)
+        if asked is None:
+            return []
+        if asked.id is not None:
+            self._ids.discard(asked.id)
+        if isinstance(asked.request, Connect):
+            return self._connected(asked.id, asked.request, body, now)
+        if isinstance(asked.request, Resume):
+            return self._resumed(asked.id, body)
+        return self._answer(asked.id, body)
+
+    def pushed(self, frame: bytes) -> list[Effect]:
+        """An encoded push, the same bytes for everybody who gets it."""
+        return [WriteFrame(frame)] if self.state in IS_LET_IN else []
+
+    def on_timer(self, now: float) -> list[Effect]:
+        """Time has passed. Also right when called too early or too often."""
+        if self.state is ConnectionState.CLOSED:
+            return []
+        if now >= self._deadline:
+            return self._close(_OUT_OF_TIME[self.state])
+        if now >= self._expires_at:
+            return self._close(CloseCode.CREDENTIAL_EXPIRED)
+        if now >= self._pinged_at + self._limits.pong_within_s:
+            return self._close(CloseCode.SILENT)
+        return self._ping(now) if now >= self._ping_at else []
+
+    def drain(self, retry_after_ms: int, spread_ms: int, now: float) -> list[Effect]:
+        """The process is going away. Who is let in is asked to leave and has the time for it."""
+        if self.state in (ConnectionState.CONNECTING, ConnectionState.AUTHENTICATING):
+            return self._close(CloseCode.DRAINED)
+        if self.state not in (ConnectionState.RESUMING, ConnectionState.LIVE):
+            return []
+        self.state = ConnectionState.DRAINING
+        self._deadline = now + (retry_after_ms + spread_ms) / 1000 + self._limits.drain_grace_s
+        hint = Reconnect(retry_after_ms=retry_after_ms, spread_ms=spread_ms, reason="draining")
+        return [WriteFrame(encode_push(hint))]
+
+    def close(self, code: CloseCode) -> list[Effect]:
+        """For reasons that lie outside: it reads too slowly, was replaced, was signed out."""
+        return [] if self.state is ConnectionState.CLOSED else self._close(code)
+
+    def lost(self) -> None:
+        """The socket is gone: nothing can be said any more."""
+        self._end()
+
+    def _asked(self, got: DecodedRequest, now: float) -> list[Effect]:
+        kind = REQUEST_BY_BODY[type(got.body)].name
+        if kind not in ALLOWED[self.state]:
+            return self._not_now(kind, got.id, now)
+        if got.id in self._ids:
+            said = f"A request with the id {got.id} is still being answered."
+            return self._fault(got.id, make_error_body(Code.REQUEST_INVALID, said), now)
+        if isinstance(got.body, Resume) and self._is_resuming():
+            said = "The resume before this one is not answered yet."
+            return self._fault(got.id, make_error_body(Code.REQUEST_INVALID, said), now)
+        if isinstance(got.body, Connect):
+            return self._connect(got.id, got.body)
+        return self._answer(got.id, _DONE) if self._is_closed(got.body, now) else self._call(got.id, got.body)
+
+    def _is_closed(self, body: Struct, now: float) -> bool:
+        """Nobody else need hear of it."""
+        if isinstance(body, Typing):
+            return not self._is_passed_on(body, now)
+        return isinstance(body, Ping | Pong)
+
+    def _connect(self, request_id: int | None, body: Connect) -> list[Effect]:
+        """The 5 seconds are for both, sending the credential and having it verified."""
+        if body.protocol < OLDEST_PROTOCOL:
+            said = f"This server speaks protocol {OLDEST_PROTOCOL} and above."
+            told = self._push_error(request_id, make_error_body(Code.REQUEST_INVALID, said))
+            return [told, *self._close(CloseCode.PROTOCOL_UNSUPPORTED)]
+        self.state = ConnectionState.AUTHENTICATING
+        return self._call(request_id, body)
+
+    def _connected(self, request_id: int | None, came: Connect, body: Struct, now: float) -> list[Effect]:
+        if not isinstance(body, Welcome):
+            return self._refuse(request_id, body)
+        self.state = ConnectionState.RESUMING
+        self._deadline = now + self._limits.resume_within_s
+        if body.expires_at is not None:
+            self._expires_at = now + (body.expires_at - body.at) / 1000
+        self._ping_at = now + self._heartbeat_s()
+        resume = Resume(positions=came.positions, epoch=came.epoch, has_more=came.has_more)
+        return [*self._answer(request_id, body), *self._call(None, resume)]
+
+    def _refuse(self, request_id: int | None, body: Struct) -> list[Effect]:
+        error = (
+            body if isinstance(body, ErrorBody) else make_error_body(Code.INTERNAL, "The connection failed.")
+        )
+        close = self._close(close_code_for_error(error.code), error.retry_after_ms)
+        return [*self._answer(request_id, error), *close]
+
+    def _resumed(self, request_id: int | None, body: Struct) -> list[Effect]:
+        """Who can't be given what he missed does not go on as if he had it."""
+        effects = self._answer(request_id, body)
+        if not isinstance(body, Resumed):
+            return (
+                [*effects, *self._close(CloseCode.TRY_LATER)]
+                if self.state is ConnectionState.RESUMING
+                else effects
+            )
+        if request_id is None:
+            effects.append(WriteFrame(encode_push(body)))
+        if self.state is ConnectionState.RESUMING and not body.has_more:
+            self.state, self._deadline = ConnectionState.LIVE, inf
+        return effects
+
+    def _call(self, request_id: int | None, body: Struct) -> list[Effect]:
+        if len(self._calls) >= self._limits.in_flight:
+            said = f"{self._limits.in_flight} requests are in flight; wait for an answer."
+            return [
+                self._push_error(request_id, make_error_body(Code.RATE_LIMITED, said, retry_after_ms=100))
+            ]
+        self._number += 1
+        self._calls[self._number] = _PendingRequest(request_id, body)
+        if request_id is not None:
+            self._ids.add(request_id)
+        return [HandleRequest(self._number, body)]
+
+    def _answer(self, request_id: int | None, body: Struct) -> list[Effect]:
+        return [] if request_id is None else [WriteFrame(encode_response(request_id, body))]
+
+    def _not_now(self, kind: str, request_id: int | None, now: float) -> list[Effect]:
+        if self.state is ConnectionState.CONNECTING:
+            told = self._push_error(
+                request_id, make_error_body(Code.REQUEST_INVALID, "The first frame is `connect`.")
+            )
+            return [told, *self._close(CloseCode.CONNECT_EXPECTED)]
+        if kind == "connect":
+            return self._fault(
+                request_id, make_error_body(Code.REQUEST_INVALID, "There was a `connect` before."), now
+            )
+        if self.state is ConnectionState.DRAINING:
+            return [self._push_error(request_id, self._is_draining())]
+        return self._fault(
+            request_id, make_error_body(Code.REQUEST_INVALID, "Wait for the answer to `connect`."), now
+        )
+
+    def _is_draining(self) -> ErrorBody:
+        said = "This server is going away; ask the next one."
+        return make_error_body(Code.OVERLOADED, said, retry_after_ms=self._retry_after_ms())
+
+    def _refused(self, got: InvalidFrame, now: float) -> list[Effect]:
+        error = make_error_body(got.code, got.message)
+        if self.state is ConnectionState.CONNECTING:
+            code = CloseCode.FRAME_INVALID if got.is_fault else CloseCode.CONNECT_EXPECTED
+            return [self._push_error(got.id, error), *self._close(code)]
+        return self._fault(got.id, error, now) if got.is_fault else [self._push_error(got.id, error)]
+
+    def _fault(self, request_id: int | None, error: ErrorBody, now: float) -> list[Effect]:
+        """Told and counted. One fault is a mistake that can be mended, a row of them a client that can't."""
+        told: list[Effect] = [self._push_error(request_id, error)]
+        return told if self._faults.take(now) else [*told, *self._close(CloseCode.FRAME_INVALID)]
+
+    def _too_fast(self, request_id: int | None) -> WriteFrame:
+        after = self._frames.retry_after_ms
+        return self._push_error(
+            request_id, make_error_body(Code.RATE_LIMITED, "Too many frames.", retry_after_ms=after)
+        )
+
+    def _push_error(self, request_id: int | None, error: ErrorBody) -> WriteFrame:
+        """An id that is in flight has its answer to come; the error names it and is a push."""
+        if request_id is None or request_id in self._ids:
+            return WriteFrame(encode_push(replace(error, request_id=request_id)))
+        return WriteFrame(encode_response(request_id, error))
+
+    def _is_passed_on(self, body: Typing, now: float) -> bool:
+        if self._typing is None:
+            self._typing = TypingThrottle(self._limits.typing_every_s, self._limits.typing_chats)
+        return self._typing.passes(body.chat, now, is_typing=body.is_typing)
+
+    def _is_resuming(self) -> bool:
+        return any(isinstance(asked.request, Resume) for asked in self._calls.values())
+
+    def _ping(self, now: float) -> list[Effect]:
+        self._ping_at = now + self._heartbeat_s()
+        self._pinged_at = min(self._pinged_at, now)
+        return [_PING]
+
+    def _heartbeat_s(self) -> float:
+        """A little less than told, never more: the client counts on it."""
+        return self._limits.heartbeat_s * (0.8 + 0.2 * self._chance())
+
+    def _retry_after_ms(self) -> int:
+        return round(self._limits.retry_after_ms * (1 + self._chance()))
+
+    def _close(self, code: CloseCode, retry_after_ms: int | None = None) -> list[Effect]:
+        self._end()
+        if not code.is_reconnect:
+            return [CloseConnection(code, close_reason(code))]
+        return [CloseConnection(code, close_reason(code, retry_after_ms or self._retry_after_ms()))]
+
+    def _end(self) -> None:
+        self.state = ConnectionState.CLOSED
+        self._calls.clear()
+        self._ids.clear()
+        self._typing = None
+        self._deadline = self._expires_at = self._ping_at = self._pinged_at = inf

@@ -1,0 +1,207 @@
+"""Segments of a tenant, in the table `inbox`: one item each, with a version."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tidings.inboxes.broadcasts.model import Profile, Segment
+from tidings.inboxes.broadcasts.ports import ProfilePage
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.ids import TenantId, UserId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    ValidationError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.protected_rows import put_if_version
+from tidings.platform.dynamo.requests import Query
+from tidings.schema.tables.items.inboxes import OF_BUCKET, OF_TENANT, SEGMENT_SORT, profile_key
+from tidings.schema.tables.model import KeyTemplate
+from tidings.schema.tables.patterns import inboxes as patterns
+
+_FIRST = KeyTemplate("sg#").render()
+
+
+class DynamoSegmentStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId, name: str) -> Segment | None:
+        try:
+            item = await self._client.get(patterns.READ_SEGMENT, _key(tenant, name))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _segment_from_item(item)
+
+    async def listed(self, tenant: TenantId) -> Sequence[Segment]:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :s)",
+            values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
+        )
+        found: list[Segment] = []
+        try:
+            async for page in self._client.pages(patterns.LIST_SEGMENTS, query):
+                found += [_segment_from_item(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return found
+
+    async def write(self, tenant: TenantId, segment: Segment) -> bool:
+        return await put_if_version(
+            self._client, patterns.WRITE_SEGMENT, _item(tenant, segment), segment.version
+        )
+
+
+def _key(tenant: TenantId, name: str) -> dict[str, ItemValue]:
+    return {"PK": OF_TENANT.render(tenant=tenant), "SK": SEGMENT_SORT.render(segment=name)}
+
+
+def _item(tenant: TenantId, segment: Segment) -> dict[str, ItemValue]:
+    item: dict[str, ItemValue] = _key(tenant, segment.name) | {
+        "predicate": None if segment.predicate is None else msgspec.json.encode(segment.predicate),
+        "list": segment.is_list or None,
+        "active": segment.active,
+        "newest": segment.newest,
+        "version": segment.version,
+        "updated_at": format_ms(segment.updated_ms),
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _segment_from_item(item: Item) -> Segment:
+    predicate = item.get("predicate")
+    return Segment(
+        name=item["SK"].partition("#")[2],
+        predicate=None if predicate is None else msgspec.json.decode(predicate),
+        is_list=bool(item.get("list", False)),
+        active=int(item["active"]),
+        newest=int(item["newest"]),
+        version=int(item["version"]),
+        updated_ms=parse_ms(item["updated_at"]),
+    )
+
+
+_WRITERS = 16
+_PAGE = 500
+_HAS_LISTS = "lists = if_not_exists(lists, :no), lists_before = if_not_exists(lists_before, :no)"
+_IS_THERE = "updated_at = :now, created_at = if_not_exists(created_at, :now)"
+
+
+class DynamoProfileStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId, user: UserId) -> Profile | None:
+        try:
+            item = await self._client.get(patterns.READ_PROFILE, profile_key(tenant, user))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _profile_from_item(item)
+
+    async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
+        """Those of them who have one."""
+        keys = [profile_key(tenant, user) for user in users]
+        try:
+            found = await self._client.batch_get(patterns.READ_PROFILES, keys)
+        except DynamoError as error:
+            raise_read_error(error)
+        return {UserId(item["SK"].partition("#")[2]) for item in found}
+
+    async def set(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        attributes: Mapping[str, Any],
+        created_ms: int | None,
+        now_ms: int,
+    ) -> None:
+        await self._update(
+            tenant,
+            user,
+            f"SET attributes = :a, since = if_not_exists(since, :since), {_HAS_LISTS}, {_IS_THERE} ADD version :one",
+            {
+                ":a": msgspec.json.encode(attributes),
+                ":since": now_ms if created_ms is None else created_ms,
+                ":no": {},
+                ":now": format_ms(now_ms),
+                ":one": 1,
+            },
+        )
+
+    async def enlist(
+        self, tenant: TenantId, users: Collection[UserId], name: str, version: int, now_ms: int
+    ) -> None:
+        gate = asyncio.Semaphore(_WRITERS)
+
+        async def one(user: UserId) -> None:
+            async with gate:
+                await self._enlist(tenant, user, name, version, now_ms)
+
+        await asyncio.gather(*map(one, users))
+
+    async def _enlist(self, tenant: TenantId, user: UserId, name: str, version: int, now_ms: int) -> None:
+        """The maps must be there before something is put into them: who has no profile gets an empty one."""
+        try:
+            await self._list(tenant, user, name, version)
+        except ValidationError:
+            made = {":no": {}, ":now": format_ms(now_ms), ":one": 1}
+            await self._update(tenant, user, f"SET {_HAS_LISTS}, {_IS_THERE} ADD version :one", made)
+            await self._list(tenant, user, name, version)
+
+    async def _list(self, tenant: TenantId, user: UserId, name: str, version: int) -> None:
+        try:
+            await self._client.update(
+                patterns.WRITE_PROFILE,
+                profile_key(tenant, user),
+                "SET lists.#l = :v, lists_before.#l = if_not_exists(lists.#l, :none)",
+                condition="attribute_not_exists(lists.#l) OR lists.#l < :v",
+                names={"#l": name},
+                values={":v": version, ":none": 0},
+                repeatable=True,
+            )
+        except ConditionFailedError:
+            return  # he is in it already
+        except ValidationError:
+            raise
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def bucket(self, tenant: TenantId, bucket: int, below: UserId | None = None) -> ProfilePage:
+        query = Query(
+            condition="PK = :p",
+            values={":p": OF_BUCKET.render(tenant=tenant, bucket=bucket)},
+            limit=_PAGE,
+            start=None if below is None else profile_key(tenant, below),
+        )
+        try:
+            page = await self._client.query(patterns.WALK_DIRECTORY, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        profiles = [_profile_from_item(item) for item in page.items]
+        return ProfilePage(profiles, profiles[-1].user if page.start is not None else None)
+
+    async def _update(self, tenant: TenantId, user: UserId, update: str, values: Attributes) -> None:
+        try:
+            await self._client.update(
+                patterns.WRITE_PROFILE, profile_key(tenant, user), update, values=values, repeatable=True
+            )
+        except DynamoError as error:
+            raise_write_error(error)
+
+
+def _profile_from_item(item: Item) -> Profile:
+    newest, before = item.get("lists", {}), item.get("lists_before", {})
+    attributes = item.get("attributes")
+    return Profile(
+        user=UserId(item["SK"].partition("#")[2]),
+        attributes={} if attributes is None else msgspec.json.decode(attributes),
+        lists={name: (int(version), int(before.get(name, 0))) for name, version in newest.items()},
+        created_ms=int(item.get("since", 0)),
+        version=int(item["version"]),
+    )

@@ -1,0 +1,285 @@
+"""Which users a segment is of, said in JSON: checked and bounded once, then a plain function of a user's attributes. Pure.
+
+    {"all": [{"attribute": "plan", "in": ["pro", "team"]}, {"not": {"attribute": "country", "is": "DE"}}]}
+
+What an attribute lacks or has of another type is not met, never an error.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.inboxes.broadcasts.model import Profile, Segment
+from tidings.inboxes.broadcasts.ports import ProfileStore, SegmentStore
+from tidings.kernel.cache import Cache, CachePolicy
+from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import retry_on_conflict
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId, UserId
+
+MAX_DEPTH = 8
+MAX_TESTS = 64
+MAX_VALUES = 100
+
+type Predicate = Callable[[Mapping[str, Any]], bool]
+type ValueTest = Callable[[Any], bool]
+
+
+def compile_predicate(said: object) -> Predicate:
+    """Raises `request_invalid`."""
+    if len(msgspec.json.encode(said)) > MAX_BYTES:
+        raise _fault(f"It has more than {MAX_BYTES} bytes.")
+    return _PredicateReader().read(said, 1)
+
+
+class _PredicateReader:
+    """Counts what it has read, so that a small text can't become much work."""
+
+    def __init__(self) -> None:
+        self._tests = 0
+
+    def read(self, said: object, depth: int) -> Predicate:
+        if depth > MAX_DEPTH:
+            raise _fault(f"It is more than {MAX_DEPTH} deep.")
+        match said:
+            case {"all": list(parts), **rest} if not rest:
+                every = [self.read(each, depth + 1) for each in parts]
+                return lambda attributes: all(holds(attributes) for holds in every)
+            case {"any": list(parts), **rest} if not rest:
+                some = [self.read(each, depth + 1) for each in parts]
+                return lambda attributes: any(holds(attributes) for holds in some)
+            case {"not": part, **rest} if not rest:
+                inner = self.read(part, depth + 1)
+                return lambda attributes: not inner(attributes)
+            case {"attribute": str(name), **rest} if len(rest) == 1:
+                test, value = rest.popitem()
+                return self._one(name, str(test), value)
+        raise _fault("Each part is `all`, `any`, `not`, or an `attribute` with one test.")
+
+    def _one(self, name: str, test: str, value: object) -> Predicate:
+        self._tests += 1
+        if self._tests > MAX_TESTS:
+            raise _fault(f"It has more than {MAX_TESTS} tests.")
+        if test == "exists" and isinstance(value, bool):
+            return lambda attributes: (name in attributes) is value
+        meets = _TESTS.get(test, _unknown_operator)(value)
+        return lambda attributes: name in attributes and meets(attributes[name])
+
+
+def _is(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
+    kind, wanted = _kind(value), value
+    if kind is None:
+        raise _fault("`is` takes a text, a number, true or false.")
+    return lambda found: _kind(found) is kind and found == wanted
+
+
+def _in(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_VALUES:
+        raise _fault(f"`in` takes 1 to {MAX_VALUES} values.")
+    tests = [_is(each) for each in value]
+    return lambda found: any(test(found) for test in tests)
+
+
+def _has(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
+    test = _is(value)
+    return lambda found: isinstance(found, list) and any(test(each) for each in found)
+
+
+def _at_least(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
+    wanted = _number(value)
+    return lambda found: _kind(found) is float and found >= wanted
+
+
+def _below(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
+    wanted = _number(value)
+    return lambda found: _kind(found) is float and found < wanted
+
+
+def _unknown_operator(_: object) -> ValueTest:
+    raise _fault("The tests are `is`, `in`, `has`, `at_least`, `below` and `exists`.")
+
+
+_TESTS: dict[str, Callable[[Any], ValueTest]] = {
+    "is": _is,
+    "in": _in,
+    "has": _has,
+    "at_least": _at_least,
+    "below": _below,
+}
+
+
+def _kind(value: object) -> type | None:
+    """True is not 1, and 1 is 1.0."""
+    if isinstance(value, bool):
+        return bool
+    if isinstance(value, int | float):
+        return float
+    return str if isinstance(value, str) else None
+
+
+def _number(value: Any) -> float:  # noqa: ANN401 - any JSON
+    if _kind(value) is not float:
+        raise _fault("`at_least` and `below` take a number.")
+    number: float = value
+    return number
+
+
+def _fault(why: str) -> TidingsError:
+    return TidingsError(Code.REQUEST_INVALID, f"The predicate can't be used. {why}")
+
+
+CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
+MAX_LISTED = 10_000
+"""Users of one call; a long list comes in several, then one that makes its version the active one."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class SegmentMembership(NamedTuple):
+    segment: Segment
+    contains: Callable[[Profile], bool]
+
+
+class SegmentService:
+    def __init__(self, store: SegmentStore, profiles: ProfileStore, clock: Clock) -> None:
+        self._store = store
+        self._profiles = profiles
+        self._clock = clock
+        self._cache: Cache[tuple[TenantId, str], SegmentMembership] = Cache(self._load, clock, CACHE_POLICY)
+
+    async def of(self, tenant: TenantId, name: str) -> SegmentMembership:
+        found = await self._cache.get((tenant, check_segment_name(name)))
+        if found is None:
+            raise _unknown(name)
+        return found
+
+    async def check(self, tenant: TenantId, name: str, /) -> None:
+        await self.of(tenant, name)
+
+    async def holding(self, tenant: TenantId, names: Iterable[str], profile: Profile) -> list[str]:
+        """Those that the user is in. None is ever taken away, so each is there."""
+        return [name for name in names if (await self.of(tenant, name)).contains(profile)]
+
+    async def listed(self, tenant: TenantId) -> Sequence[Segment]:
+        return await self._store.listed(tenant)
+
+    async def read(self, tenant: TenantId, name: str) -> Segment:
+        found = await self._store.read(tenant, check_segment_name(name))
+        if found is None:
+            raise _unknown(name)
+        return found
+
+    async def set_predicate(self, tenant: TenantId, name: str, predicate: Mapping[str, Any]) -> Segment:
+        compile_predicate(predicate)
+        return await self._changed(tenant, name, lambda _: Segment(name=name, predicate=predicate))
+
+    async def upload(
+        self, tenant: TenantId, name: str, users: Sequence[UserId], version: int | None
+    ) -> Segment:
+        """Into a version that is yet to be active: `version`, or the next one. Says which in `newest`."""
+        if not 0 < len(users) <= MAX_LISTED:
+            raise TidingsError(Code.REQUEST_INVALID, f"1 to {MAX_LISTED} users come with one call.")
+
+        def opened(before: Segment | None) -> Segment | None:
+            if before is not None and version == before.newest > before.active:
+                return None
+            if version is not None:
+                raise TidingsError(Code.REQUEST_INVALID, f"Version {version} of the list is not open.")
+            newest = 1 if before is None else before.newest + 1
+            return Segment(name=name, is_list=True, active=before.active if before else 0, newest=newest)
+
+        segment = await self._changed(tenant, name, opened)
+        await self._profiles.enlist(tenant, users, name, segment.newest, self._clock.now_ms())
+        return segment
+
+    async def activate(self, tenant: TenantId, name: str, version: int) -> Segment:
+        """From now on this version of the list says who is in. The one before it still can be taken again."""
+
+        def turned(before: Segment | None) -> Segment | None:
+            if before is None or not before.is_list:
+                raise _unknown(name)
+            if version not in (before.newest, before.newest - 1) or version == 0:
+                raise TidingsError(Code.REQUEST_INVALID, f"Version {version} of the list is not kept.")
+            return None if version == before.active else replace(before, active=version)
+
+        return await self._changed(tenant, name, turned)
+
+    async def _changed(
+        self, tenant: TenantId, name: str, change: Callable[[Segment | None], Segment | None]
+    ) -> Segment:
+        check_segment_name(name)
+
+        async def step() -> Segment:
+            before = await self._store.read(tenant, name)
+            wanted = change(before)
+            if wanted is None and before is not None:
+                return before
+            after = _next(before, wanted, self._clock.now_ms())
+            if not await self._store.write(tenant, after):
+                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the segment just now.")
+            return after
+
+        after = await retry_on_conflict(step)
+        self._cache.evict((tenant, name))
+        return after
+
+    async def _load(self, key: tuple[TenantId, str]) -> SegmentMembership | None:
+        segment = await self._store.read(*key)
+        return None if segment is None else SegmentMembership(segment, compile_segment(segment))
+
+
+def _next(before: Segment | None, wanted: Segment | None, now_ms: int) -> Segment:
+    if wanted is None or (before is not None and before.is_list != wanted.is_list):
+        raise TidingsError(Code.REQUEST_INVALID, "A segment stays what it was made: a predicate, or a list.")
+    return replace(wanted, version=(before.version if before else 0) + 1, updated_ms=now_ms)
+
+
+def compile_segment(segment: Segment) -> Callable[[Profile], bool]:
+    if segment.is_list:
+        return lambda profile: segment.active in profile.lists.get(segment.name, ()) and segment.active > 0
+    meets: Predicate = compile_predicate(segment.predicate)
+    return lambda profile: meets(profile.attributes)
+
+
+def check_segment_name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"{name!r} can't be a segment's name.",
+            hint="1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or a digit.",
+        )
+    return name
+
+
+def _unknown(name: str) -> TidingsError:
+    return TidingsError(Code.SEGMENT_NOT_FOUND, f"There is no segment {name}.")
+
+
+MAX_BYTES = 4 * 1024
+MAX_ATTRIBUTES = 64
+
+
+class ProfileService:
+    def __init__(self, store: ProfileStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def read(self, tenant: TenantId, user: UserId) -> Profile:
+        found = await self._store.read(tenant, user)
+        if found is None:
+            raise TidingsError(Code.USER_NOT_FOUND, f"There is no profile of {user}.")
+        return found
+
+    async def set(
+        self, tenant: TenantId, user: UserId, attributes: Mapping[str, Any], created_ms: int | None = None
+    ) -> Profile:
+        """All attributes anew. `created_ms`, now if not given, is kept from the first time."""
+        if len(attributes) > MAX_ATTRIBUTES or len(msgspec.json.encode(attributes)) > MAX_BYTES:
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                f"A profile has at most {MAX_ATTRIBUTES} attributes and {MAX_BYTES} bytes.",
+            )
+        await self._store.set(tenant, user, attributes, created_ms, self._clock.now_ms())
+        return await self.read(tenant, user)

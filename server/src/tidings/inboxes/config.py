@@ -1,0 +1,173 @@
+"""What an inbox is: its title, its categories, what its payloads must look like, how long it keeps. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from tidings.inboxes.message_schema import check_schema
+from tidings.inboxes.model import UNCATEGORISED, InboxId
+from tidings.kernel.errors import Code, TidingsError
+
+MAX_CATEGORIES = 50
+"""Over the life of an inbox: a code stands in rows for good, and is never given to another."""
+MAX_SCHEMA_BYTES = 32 * 1024
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+_CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class InboxSpec(Struct, frozen=True, kw_only=True):
+    """An inbox as its tenant describes it, whole."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=64)]
+    description: Annotated[str, Meta(max_length=256)] = ""
+    categories: tuple[str, ...] = ()
+    schema: dict[str, Any] | None = None
+    retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
+    expires_after_s: Annotated[int, Meta(ge=1, le=315_360_000)] | None = None
+    default_category: str | None = None
+    is_for_known_users: bool = False
+
+
+class InboxDefaults(Struct, frozen=True, kw_only=True):
+    """What an inbox of the tenant gets if nothing else is said when it is set. Those that there are stay as they are."""
+
+    retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
+    is_for_known_users: bool = False
+    version: int = 0
+    created_ms: int = 0
+    updated_ms: int = 0
+
+
+class Inbox(Struct, frozen=True, kw_only=True):
+    """`codes`: of every category that there ever was; `retired` are no longer given to notices."""
+
+    id: InboxId
+    title: str
+    description: str = ""
+    codes: Mapping[str, int] = {}
+    retired: frozenset[int] = frozenset()
+    schema: Mapping[str, Any] | None = None
+    schema_version: int = 0
+    retention_days: int | None = None
+    expires_after_s: int | None = None
+    default_category: str | None = None
+    is_for_known_users: bool = False
+    """Who has no profile is not given its notices."""
+    version: int = 0
+    created_ms: int = 0
+    updated_ms: int = 0
+
+    @property
+    def categories(self) -> list[str]:
+        return [name for name, code in self.codes.items() if code not in self.retired]
+
+    def name_of(self, code: int) -> str | None:
+        return next((name for name, each in self.codes.items() if each == code), None)
+
+    def code_of(self, name: str) -> int:
+        """To ask for: also one that is retired. Raises `request_invalid`."""
+        code = self.codes.get(name)
+        if code is None:
+            raise TidingsError(Code.REQUEST_INVALID, f"The inbox {self.id} has no category {name!r}.")
+        return code
+
+    def code_to_send(self, name: str | None) -> int:
+        """Raises `request_invalid` for a category that notices are no longer sent with."""
+        chosen = name or self.default_category
+        if chosen is None:
+            return UNCATEGORISED
+        code = self.code_of(chosen)
+        if code in self.retired:
+            raise TidingsError(Code.REQUEST_INVALID, f"The category {chosen!r} is retired.")
+        return code
+
+
+def check_inbox_id(text: str) -> InboxId:
+    if _NAME.fullmatch(text) is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"{text!r} can't be an inbox's name.",
+            hint="1 to 32 letters, digits, `.`, `_` and `-`, the first a letter or a digit.",
+        )
+    return InboxId(text)
+
+
+def apply_spec(inbox: InboxId, before: Inbox | None, spec: InboxSpec, now_ms: int) -> Inbox:
+    """The inbox as wanted, on what was there: codes stay, a schema that changes gets the next version."""
+    checked = _checked(spec)
+    before = before or Inbox(id=inbox, title=checked.title, created_ms=now_ms)
+    codes = _codes(before.codes, checked.categories)
+    is_same = checked.schema == before.schema
+    return replace(
+        before,
+        title=checked.title,
+        description=checked.description,
+        codes=codes,
+        retired=frozenset(code for name, code in codes.items() if name not in checked.categories),
+        schema=checked.schema,
+        schema_version=before.schema_version + (0 if is_same else 1),
+        retention_days=checked.retention_days,
+        expires_after_s=checked.expires_after_s,
+        default_category=checked.default_category,
+        is_for_known_users=checked.is_for_known_users,
+        updated_ms=now_ms,
+        version=before.version + 1,
+    )
+
+
+def new_inbox(name: str, defaults: InboxDefaults) -> InboxSpec:
+    return InboxSpec(
+        title=name, retention_days=defaults.retention_days, is_for_known_users=defaults.is_for_known_users
+    )
+
+
+def spec_of(inbox: Inbox) -> InboxSpec:
+    """As it is, to be changed in parts."""
+    return InboxSpec(
+        title=inbox.title,
+        description=inbox.description,
+        categories=tuple(inbox.categories),
+        schema=None if inbox.schema is None else dict(inbox.schema),
+        retention_days=inbox.retention_days,
+        expires_after_s=inbox.expires_after_s,
+        default_category=inbox.default_category,
+        is_for_known_users=inbox.is_for_known_users,
+    )
+
+
+def _checked(spec: InboxSpec) -> InboxSpec:
+    try:
+        spec = msgspec.convert(msgspec.to_builtins(spec), InboxSpec)
+    except msgspec.ValidationError as error:
+        raise TidingsError(Code.REQUEST_INVALID, f"The inbox has a fault: {error}") from error
+    for name in spec.categories:
+        if _CATEGORY.fullmatch(name) is None:
+            raise TidingsError(Code.REQUEST_INVALID, f"{name!r} can't be a category's name.")
+    if spec.default_category is not None and spec.default_category not in spec.categories:
+        raise TidingsError(Code.REQUEST_INVALID, "The default category is none of the inbox's.")
+    if spec.schema is not None:
+        _check_size(spec.schema)
+        check_schema(spec.schema)
+    return spec
+
+
+def _check_size(schema: Mapping[str, Any]) -> None:
+    if len(msgspec.json.encode(schema)) > MAX_SCHEMA_BYTES:
+        raise TidingsError(Code.REQUEST_INVALID, f"The schema has more than {MAX_SCHEMA_BYTES} bytes.")
+
+
+def _codes(codes: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    known = dict(codes)
+    for name in names:
+        if name not in known:
+            known[name] = len(known) + 1
+    if len(known) > MAX_CATEGORIES:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"An inbox has at most {MAX_CATEGORIES} categories, those it once had included.",
+        )
+    return known

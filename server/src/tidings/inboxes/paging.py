@@ -1,0 +1,163 @@
+"""A user's notices of both kinds as one list, newest first, a page at a time. Pure."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidings.inboxes import rules
+from tidings.inboxes.broadcasts import user_state
+from tidings.inboxes.broadcasts.model import BroadcastRelease
+from tidings.inboxes.model import BroadcastState, InboxSnapshot, NotificationId, NotificationRow
+
+
+class PageCursor(NamedTuple):
+    """Where a page goes on. Broadcasts that came after the first page (above `head`) are not in the others."""
+
+    sort_key: NotificationId
+    head: int
+
+    def __str__(self) -> str:
+        return f"{self.sort_key}.{self.head}"
+
+    @classmethod
+    def of(cls, text: str | None, head: int) -> "PageCursor | None":
+        if text is None:
+            return None
+        place, _, pinned = text.partition(".")
+        return cls(NotificationId(place), int(pinned) if pinned else head)
+
+
+class ListEntry(NamedTuple):
+    """A notice of either kind among the others: `sort_key` sorts them by when they came."""
+
+    sort_key: NotificationId
+    row: NotificationRow
+    release: BroadcastRelease | None = None
+
+
+def releases_in(snapshot: InboxSnapshot, mask: int) -> list[ListEntry]:
+    """Newest first."""
+    return [
+        ListEntry(user_state.release_sort_key(each), user_state.row_from_release(each, snapshot), each)
+        for each in reversed(snapshot.shown.log_index.shown(mask))
+    ]
+
+
+def clip_page(
+    spots: Sequence[ListEntry], start: PageCursor | None, end: NotificationId | None
+) -> list[ListEntry]:
+    """Those of the part of the list that the rows are of."""
+    return [
+        each
+        for each in spots
+        if (start is None or (each.sort_key < start.sort_key and _sequence(each) <= start.head))
+        and (end is None or each.sort_key > end)
+    ]
+
+
+def _sequence(spot: ListEntry) -> int:
+    return 0 if spot.release is None else spot.release.sequence
+
+
+def merge_page(
+    rows: Sequence[NotificationRow], shown: Sequence[ListEntry], limit: int, end: NotificationId | None
+) -> tuple[list[ListEntry], NotificationId | None]:
+    """What does not fit is left to the next page, which begins below the last one here."""
+    both = [*(ListEntry(row.id, row) for row in rows), *shown]
+    both.sort(key=lambda each: each.sort_key, reverse=True)
+    if len(both) <= limit:
+        return both, end
+    return both[:limit], both[limit - 1].sort_key
+
+
+def encode_cursor(end: NotificationId | None, head: int) -> str | None:
+    return None if end is None else str(PageCursor(end, head))
+
+
+class CountReason(StrEnum):
+    """Why a notice counts, or why not: the first of these that holds."""
+
+    BEFORE_JOINING = "before_joining"
+    NOT_TARGETED = "not_reached"
+    REDACTED = "redacted"
+    EXPIRED = "expired"
+    RETENTION_OVER = "kept_no_longer"
+    ARCHIVED = "archived"
+    READ = "read"
+    MARKED_ALL = "marked_all"
+    MARKED_CATEGORY = "marked_category"
+    UNREAD_AGAIN = "unread_again"
+    DELIVERED = "delivered"
+
+
+class CountExplanation(NamedTuple):
+    """`at_ms`: since when, by the deed that decides."""
+
+    row: NotificationRow
+    is_counted: bool
+    why: CountReason
+    at_ms: int
+
+
+def explain_row(spot: ListEntry, snapshot: InboxSnapshot) -> CountExplanation:
+    if spot.release is None:
+        return _direct(spot.row, snapshot)
+    is_counted = bool(user_state.unread_mask(snapshot) & snapshot.shown.log_index.bits[spot.release.sequence])
+    return CountExplanation(spot.row, is_counted, *_why_showing(spot.row, spot.release, snapshot))
+
+
+def _why_showing(
+    row: NotificationRow, release: BroadcastRelease, snapshot: InboxSnapshot
+) -> tuple[CountReason, int]:
+    if not snapshot.shown.log_index.bits[release.sequence] & snapshot.shown.visible_mask:
+        return CountReason.NOT_TARGETED, release.at_ms
+    if release.sequence <= snapshot.broadcast_state.joined:
+        return CountReason.BEFORE_JOINING, release.at_ms
+    if (gone := _removal_reason(row, release.at_ms, snapshot)) is not None:
+        return gone
+    return _why_unread(row) if row.read_ms is None else _why_marked(release, snapshot.broadcast_state)
+
+
+def _why_marked(release: BroadcastRelease, state: BroadcastState) -> tuple[CountReason, int]:
+    if release.sequence <= state.read_before:
+        return CountReason.MARKED_ALL, state.updated_ms
+    return (
+        CountReason.READ if release.sequence in state.read else CountReason.MARKED_CATEGORY
+    ), state.updated_ms
+
+
+def _direct(row: NotificationRow, snapshot: InboxSnapshot) -> CountExplanation:
+    why, at_ms = _why(row, snapshot)
+    return CountExplanation(row, rules.is_unread(row, snapshot), why, at_ms)
+
+
+def _why(row: NotificationRow, snapshot: InboxSnapshot) -> tuple[CountReason, int]:
+    return _removal_reason(row, row.sent_ms, snapshot) or _why_read(row, snapshot) or _why_unread(row)
+
+
+def _removal_reason(
+    row: NotificationRow, given_ms: int, snapshot: InboxSnapshot
+) -> tuple[CountReason, int] | None:
+    if row.redacted_ms is not None:
+        return CountReason.REDACTED, row.redacted_ms
+    if row.expires_ms is not None and row.expires_ms <= snapshot.now_ms:
+        return CountReason.EXPIRED, row.expires_ms
+    if given_ms < snapshot.retain_from_ms:
+        return CountReason.RETENTION_OVER, snapshot.retain_from_ms
+    return None if row.archived_ms is None else (CountReason.ARCHIVED, row.archived_ms)
+
+
+def _why_read(row: NotificationRow, snapshot: InboxSnapshot) -> tuple[CountReason, int] | None:
+    counts = snapshot.counts
+    if row.read_ms is not None:
+        return CountReason.READ, row.read_ms
+    if row.since_ms <= counts.read_before_ms:
+        return CountReason.MARKED_ALL, counts.read_before_ms
+    if rules.is_read(row, counts):
+        return CountReason.MARKED_CATEGORY, rules.read_up_to_ms(counts, row.category)
+    return None
+
+
+def _why_unread(row: NotificationRow) -> tuple[CountReason, int]:
+    why = CountReason.UNREAD_AGAIN if row.reopened_ms is not None else CountReason.DELIVERED
+    return why, row.since_ms

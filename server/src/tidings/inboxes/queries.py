@@ -1,0 +1,219 @@
+"""What a user sees of his inbox: counts, pages of notices, and why a count is what it is. For users and for support."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from tidings.inboxes import paging, rules
+from tidings.inboxes.broadcasts import user_state
+from tidings.inboxes.broadcasts.model import BroadcastRelease
+from tidings.inboxes.model import (
+    InboxKey,
+    InboxSnapshot,
+    NotificationContent,
+    NotificationId,
+    NotificationRow,
+)
+from tidings.inboxes.paging import CountExplanation, ListEntry, PageCursor, explain_row
+from tidings.inboxes.ports import ContentReader, InboxKeys, OpeningKeys
+from tidings.inboxes.state import InboxStateService
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+
+MAX_PAGE = 100
+_SCANNED = 2_000
+"""So many rows are gone through for one page: a filter that finds little answers with little, and goes on."""
+_decode = msgspec.json.Decoder().decode
+
+
+class NotificationFilter(Struct, frozen=True, kw_only=True):
+    category: int | None = None
+    is_unread: bool = False
+    is_archived: bool = False
+
+
+EVERYTHING = NotificationFilter()
+
+
+class VisibleNotification(NamedTuple):
+    row: NotificationRow
+    content: NotificationContent
+    message: Any
+    is_read: bool
+    is_seen: bool
+    read_ms: int | None
+    """When it was read, by itself or by a mark of all."""
+
+
+class NotificationSlice(NamedTuple):
+    """Newest first. `below` goes into the next; None: this was the last."""
+
+    notifications: Sequence[VisibleNotification]
+    below: str | None
+    snapshot: InboxSnapshot
+
+
+class ExplainedCounts(NamedTuple):
+    snapshot: InboxSnapshot
+    reasons: Sequence[CountExplanation]
+    below: str | None
+
+
+def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
+    """Where a notice's content is sealed for. No chat has a `#` in its id."""
+    return ChatKey(tenant, ChatId(f"#{notification}"))
+
+
+class InboxQueries:
+    def __init__(self, inbox_state: InboxStateService, contents: ContentReader, keys: InboxKeys) -> None:
+        self._state = inbox_state
+        self._contents = contents
+        self._keys = keys
+
+    async def counts(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
+        return await self._state.read(inbox_key, at_least)
+
+    async def page(
+        self,
+        inbox_key: InboxKey,
+        limit: int,
+        wanted: NotificationFilter = EVERYTHING,
+        below: str | None = None,
+        at_least: int = 0,
+    ) -> NotificationSlice:
+        sheet = await self._state.read(inbox_key, at_least)
+        if wanted.is_unread and sheet.total == 0:
+            return NotificationSlice((), None, sheet)
+        start = PageCursor.of(below, sheet.shown.log_index.head)
+        rows, end = await self._rows(sheet, limit, wanted, start and start.sort_key)
+        shown = [
+            each
+            for each in paging.releases_in(sheet, user_state.visible_mask(sheet))
+            if _is_visible(each, wanted)
+        ]
+        spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
+        head = sheet.shown.log_index.head if start is None else start.head
+        return NotificationSlice(await self._opened(sheet, spots), paging.encode_cursor(end, head), sheet)
+
+    async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NotificationSlice:
+        """Those of them that are there and not archived, as they are now, with the counts."""
+        sheet = await self._state.read(inbox_key)
+        rows = await self._state.repository.rows(inbox_key, ids) if ids else {}
+        wanted = [ListEntry(row.id, row) for row in rows.values() if _matches(row, sheet, EVERYTHING)]
+        return NotificationSlice(await self._opened(sheet, wanted) if wanted else (), None, sheet)
+
+    async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
+        """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
+        notice = NotificationId(release.notification)
+        content = (await self._contents.of(tenant, [notice])).get(notice)
+        if content is None or content.sealed is None:
+            return None
+        keys = await self._keys.to_read(tenant, [content.sealed])
+        message = _message(keys, seal_location(tenant, notice), content.version, content.sealed)
+        row = NotificationRow(
+            id=notice,
+            category=release.category,
+            delivered_ms=release.at_ms,
+            host_system_id=content.host_system_id,
+            expires_ms=release.expires_ms,
+        )
+        return VisibleNotification(row, content, message, is_read=False, is_seen=False, read_ms=None)
+
+    async def explain(self, inbox_key: InboxKey, limit: int, below: str | None = None) -> ExplainedCounts:
+        """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
+        sheet = await self._state.read(inbox_key)
+        start = PageCursor.of(below, sheet.shown.log_index.head)
+        rows, has_more = await self._state.repository.page(inbox_key, start and start.sort_key, limit)
+        end = rows[-1].id if rows and has_more else None
+        shown = paging.releases_in(sheet, sheet.shown.log_index.everything)
+        spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
+        head = sheet.shown.log_index.head if start is None else start.head
+        return ExplainedCounts(
+            sheet, [explain_row(each, sheet) for each in spots], paging.encode_cursor(end, head)
+        )
+
+    async def _rows(
+        self, snapshot: InboxSnapshot, limit: int, wanted: NotificationFilter, below: NotificationId | None
+    ) -> tuple[list[NotificationRow], NotificationId | None]:
+        found: list[NotificationRow] = []
+        if wanted.is_unread and snapshot.counts.total == 0:
+            return found, None
+        scanned, has_more = 0, True
+        while has_more and len(found) < limit and scanned < _SCANNED:
+            rows, has_more = await self._state.repository.page(
+                snapshot.owner, below, _asked(limit - len(found), scanned, wanted)
+            )
+            for row in rows:
+                scanned, below = scanned + 1, row.id
+                if _matches(row, snapshot, wanted):
+                    found.append(row)
+                if len(found) == limit and row is not rows[-1]:
+                    return found, below
+        return found, below if has_more else None
+
+    async def _opened(self, snapshot: InboxSnapshot, spots: Sequence[ListEntry]) -> list[VisibleNotification]:
+        """What was redacted a moment ago is hidden at once, though its row is yet to be settled."""
+        tenant = snapshot.owner.tenant
+        contents = await self._contents.of(tenant, [each.row.id for each in spots])
+        there = {notice: each.sealed for notice, each in contents.items() if each.sealed is not None}
+        keys = await self._keys.to_read(tenant, there.values())
+
+        def message(content: NotificationContent) -> object:
+            return _message(keys, seal_location(tenant, content.id), content.version, there[content.id])
+
+        return [
+            _notification(snapshot, each, contents[each.row.id], message)
+            for each in spots
+            if each.row.id in there
+        ]
+
+
+def _notification(
+    snapshot: InboxSnapshot,
+    spot: ListEntry,
+    content: NotificationContent,
+    message: Callable[[NotificationContent], object],
+) -> VisibleNotification:
+    row = spot.row
+    if spot.release is None:
+        is_read, is_seen = rules.is_read(row, snapshot.counts), rules.is_seen(row, snapshot.counts)
+        return VisibleNotification(
+            row, content, message(content), is_read, is_seen, rules.read_at_ms(row, snapshot.counts)
+        )
+    is_seen = row.read_ms is not None or spot.release.sequence <= snapshot.broadcast_state.seen_before
+    named = msgspec.structs.replace(row, host_system_id=content.host_system_id)
+    return VisibleNotification(
+        named, content, message(content), row.read_ms is not None, is_seen, row.read_ms
+    )
+
+
+def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> object:
+    message: object = _decode(keys.unseal(place, version, sealed))
+    return message
+
+
+def _asked(missing: int, scanned: int, wanted: NotificationFilter) -> int:
+    """A filter may leave most rows out: what is wanted is mostly new, and then more are read at a time."""
+    if wanted == EVERYTHING:
+        return missing
+    return max(missing, 250 if scanned else 40)
+
+
+def _matches(row: NotificationRow, snapshot: InboxSnapshot, wanted: NotificationFilter) -> bool:
+    if not rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms):
+        return False
+    if (row.archived_ms is not None) != wanted.is_archived:
+        return False
+    if wanted.category is not None and row.category != wanted.category:
+        return False
+    return not wanted.is_unread or rules.is_unread(row, snapshot)
+
+
+def _is_visible(spot: ListEntry, wanted: NotificationFilter) -> bool:
+    row = spot.row
+    if (row.archived_ms is not None) != wanted.is_archived:
+        return False
+    if wanted.category is not None and row.category != wanted.category:
+        return False
+    return not wanted.is_unread or row.read_ms is None

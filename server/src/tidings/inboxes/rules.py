@@ -1,0 +1,289 @@
+"""What is unread, and what every deed does to the counts. Pure.
+
+A count moves only together with its row, and only by these functions; `UnreadCounts` after a deed is what counting the rows
+anew would give. The reference model in the tests says so with plain sets.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from tidings.inboxes.model import (
+    UNCATEGORISED,
+    ExpiryEntry,
+    InboxChange,
+    InboxKey,
+    InboxSnapshot,
+    NotificationId,
+    NotificationRow,
+    StoredInbox,
+    UnreadCounts,
+)
+from tidings.kernel.ids import ulid_ms
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+MAX_DROPPED_PER_WRITE = 90
+"""A transaction has 100 items."""
+
+
+def read_up_to_ms(counts: UnreadCounts, category: int) -> int:
+    return max(counts.read_before_ms, counts.category_read_before_ms.get(category, 0))
+
+
+def cutoff_ms(retention_days: int | None, now_ms: int) -> int:
+    """What was sent before is kept no longer. Moves by full hours, so that it seldom costs a look."""
+    return 0 if retention_days is None else (now_ms - retention_days * DAY_MS) // HOUR_MS * HOUR_MS
+
+
+def is_live(row: NotificationRow, now_ms: int, keep_from_ms: int) -> bool:
+    """To be seen at all."""
+    is_there = row.redacted_ms is None and row.delivered_ms is not None
+    is_due = row.expires_ms is not None and row.expires_ms <= now_ms
+    return is_there and not is_due and row.sent_ms >= keep_from_ms
+
+
+def is_read(row: NotificationRow, counts: UnreadCounts) -> bool:
+    """Marked itself, or by a mark of all up to a time after it came (or was made unread again)."""
+    return row.read_ms is not None or row.since_ms <= read_up_to_ms(counts, row.category)
+
+
+def read_at_ms(row: NotificationRow, counts: UnreadCounts) -> int | None:
+    if row.read_ms is not None or not is_read(row, counts):
+        return row.read_ms
+    return read_up_to_ms(counts, row.category)
+
+
+def is_unread(row: NotificationRow, snapshot: InboxSnapshot) -> bool:
+    """What the counts count."""
+    return (
+        row.archived_ms is None
+        and not is_read(row, snapshot.counts)
+        and is_live(row, snapshot.now_ms, snapshot.retain_from_ms)
+    )
+
+
+def is_seen(row: NotificationRow, counts: UnreadCounts) -> bool:
+    return is_read(row, counts) or (row.delivered_ms or 0) <= counts.seen_before_ms
+
+
+def is_counted(expiring: ExpiryEntry, counts: UnreadCounts) -> bool:
+    is_kept = ulid_ms(expiring.id) >= counts.retained_from_ms
+    return is_kept and expiring.since_ms > read_up_to_ms(counts, expiring.category)
+
+
+def adjust_counts(counts: UnreadCounts, by: int, *, category: int, delivered_ms: int) -> UnreadCounts:
+    """One more, or one less."""
+    categories = dict(counts.by_category)
+    if category != UNCATEGORISED:
+        categories[category] = categories.get(category, 0) + by
+    return replace(
+        counts,
+        total=counts.total + by,
+        by_category=drop_zeros(categories),
+        unseen=counts.unseen + (by if delivered_ms > counts.seen_before_ms else 0),
+    )
+
+
+def drop_zeros(counts: Mapping[int, int]) -> dict[int, int]:
+    return {category: count for category, count in counts.items() if count}
+
+
+def settle_expired(inbox_key: InboxKey, stored: StoredInbox, clock_ms: int) -> InboxSnapshot:
+    """Takes out what has expired. Complete unless everything that was read is to be dropped, and there is more."""
+    counts = stored.counts
+    now_ms = max(clock_ms, counts.latest_ms + 1)
+    dropped, next_ms = [], None
+    for each in stored.expiring:
+        if not is_counted(each, stored.counts):
+            dropped.append(each)
+        elif each.at_ms <= now_ms:
+            dropped.append(each)
+            counts = adjust_counts(counts, -1, category=each.category, delivered_ms=each.delivered_ms)
+        elif next_ms is None:
+            next_ms = each.at_ms
+    return InboxSnapshot(
+        owner=inbox_key,
+        stored=stored.counts,
+        counts=replace(counts, latest_ms=now_ms),
+        now_ms=now_ms,
+        retain_from_ms=counts.retained_from_ms,
+        dropped=tuple(dropped),
+        next_ms=next_ms,
+    )
+
+
+def drop_retired(
+    snapshot: InboxSnapshot, keep_from_ms: int, below: Iterable[NotificationRow]
+) -> InboxSnapshot:
+    """Retention: `below` are all rows that were sent before. Only for a sheet that has taken out all that expired.
+
+    What stands of theirs under `e#` and is not dropped here counts no more, being below the mark.
+    """
+    counts, dropped = snapshot.counts, list(snapshot.dropped)
+    for row in below:
+        if is_unread(row, snapshot):
+            counts = adjust_counts(counts, -1, category=row.category, delivered_ms=row.delivered_ms or 0)
+            dropped += _expiring(row)
+    return replace(
+        snapshot,
+        counts=replace(counts, retained_from_ms=keep_from_ms),
+        retain_from_ms=keep_from_ms,
+        dropped=tuple(dropped[:MAX_DROPPED_PER_WRITE]),
+    )
+
+
+def apply_row_changes(
+    snapshot: InboxSnapshot, rows: Iterable[tuple[NotificationRow | None, NotificationRow]]
+) -> InboxChange:
+    """Rows as they were and as they shall be, with what that does to the counts."""
+    counts, written, stands, dropped = snapshot.counts, [], [], list(snapshot.dropped)
+    for before, after in rows:
+        was, will = before is not None and is_unread(before, snapshot), is_unread(after, snapshot)
+        written.append(after)
+        if before is not None and was:
+            dropped += _expiring(before)
+        if will:
+            stands += _expiring(after)
+        if will != was:
+            by = 1 if will else -1
+            counts = adjust_counts(counts, by, category=after.category, delivered_ms=after.delivered_ms or 0)
+    return InboxChange(
+        version=snapshot.stored.version,
+        counts=replace(counts, version=snapshot.stored.version + 1),
+        rows=tuple(written),
+        expiring=tuple(stands),
+        dropped=_apart(dropped, stands),
+    )
+
+
+def mark_read(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
+    """What is read already, by itself or by a mark, stays as it is."""
+    return row if is_read(row, snapshot.counts) else replace(row, read_ms=snapshot.now_ms)
+
+
+def mark_unread(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
+    """Later than every mark, so that it is above them."""
+    if not is_read(row, snapshot.counts):
+        return row
+    return replace(row, read_ms=None, reopened_ms=snapshot.now_ms)
+
+
+def archive(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
+    return row if row.archived_ms is not None else replace(row, archived_ms=snapshot.now_ms)
+
+
+def restore(row: NotificationRow, _: InboxSnapshot) -> NotificationRow:
+    return replace(row, archived_ms=None)
+
+
+def redact(
+    row: NotificationRow | None, snapshot: InboxSnapshot, notification: NotificationId, category: int
+) -> NotificationRow:
+    """Keeps what proves the recall: that it was there, whether and when it was read, when it vanished."""
+    if row is None:
+        return NotificationRow(
+            id=notification, category=category, delivered_ms=None, redacted_ms=snapshot.now_ms
+        )
+    if row.redacted_ms is not None:
+        return row
+    return replace(row, redacted_ms=snapshot.now_ms, read_ms=read_at_ms(row, snapshot.counts))
+
+
+def mark_ms(snapshot: InboxSnapshot, before_ms: int | None) -> int:
+    """Never above the inbox's own time: what is yet to come is not read."""
+    return snapshot.now_ms if before_ms is None else min(before_ms, snapshot.now_ms)
+
+
+def is_mark_new(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
+    """A mark changes nothing below the one that stands, nor if nothing was given since."""
+    counts = snapshot.counts
+    stands_ms = counts.read_before_ms if category is None else read_up_to_ms(counts, category)
+    return min(at_ms, snapshot.stored.latest_ms) > stands_ms
+
+
+def needs_rows(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
+    """Whether counts alone say what is left: a mark up to now leaves nothing of what it is for."""
+    if snapshot.counts.total == 0:
+        return False
+    is_split = category is not None and snapshot.counts.unseen not in (0, snapshot.counts.total)
+    return at_ms < snapshot.stored.latest_ms or is_split
+
+
+def mark_all_read(
+    snapshot: InboxSnapshot, at_ms: int, category: int | None, unread: Iterable[NotificationRow] | None
+) -> InboxChange:
+    """`unread`: the rows that are counted, where `needs_rows` asks for them."""
+    if unread is None:
+        counts = _emptied(snapshot.counts, category)
+        marked = _with_mark(counts, at_ms, category)
+    else:
+        marked = _with_mark(replace(snapshot.counts, total=0, by_category={}, unseen=0), at_ms, category)
+        after = replace(snapshot, counts=marked)
+        for row in unread:
+            if is_unread(row, after):
+                marked = adjust_counts(marked, 1, category=row.category, delivered_ms=row.delivered_ms or 0)
+    return _only_counts(snapshot, marked)
+
+
+def has_unseen(snapshot: InboxSnapshot) -> bool:
+    """Whether anything was given since the user last looked; it may be in the archive by now."""
+    return snapshot.stored.latest_ms > snapshot.counts.seen_before_ms
+
+
+def mark_all_seen(snapshot: InboxSnapshot) -> InboxChange:
+    return _only_counts(snapshot, replace(snapshot.counts, seen_before_ms=snapshot.now_ms, unseen=0))
+
+
+def settlement_only(snapshot: InboxSnapshot) -> InboxChange:
+    return _only_counts(snapshot, snapshot.counts)
+
+
+def _only_counts(snapshot: InboxSnapshot, counts: UnreadCounts) -> InboxChange:
+    return InboxChange(
+        version=snapshot.stored.version,
+        counts=replace(counts, version=snapshot.stored.version + 1),
+        dropped=snapshot.dropped,
+    )
+
+
+def _with_mark(counts: UnreadCounts, at_ms: int, category: int | None) -> UnreadCounts:
+    if category is None:
+        return replace(counts, read_before_ms=max(at_ms, counts.read_before_ms))
+    marks = dict(counts.category_read_before_ms)
+    marks[category] = max(at_ms, marks.get(category, 0))
+    return replace(counts, category_read_before_ms=marks)
+
+
+def _emptied(counts: UnreadCounts, category: int | None) -> UnreadCounts:
+    """All that is counted, or all of a category; then either all of it is unseen or nothing is."""
+    if category is None:
+        return replace(counts, total=0, by_category={}, unseen=0)
+    categories = dict(counts.by_category)
+    gone = categories.pop(category, 0)
+    unseen = counts.unseen - gone if counts.unseen == counts.total else counts.unseen
+    return replace(counts, total=counts.total - gone, by_category=categories, unseen=unseen)
+
+
+def expiry_entry(row: NotificationRow) -> ExpiryEntry | None:
+    if row.expires_ms is None or row.delivered_ms is None:
+        return None
+    return ExpiryEntry(
+        id=row.id,
+        at_ms=row.expires_ms,
+        category=row.category,
+        since_ms=row.since_ms,
+        delivered_ms=row.delivered_ms,
+    )
+
+
+def _expiring(row: NotificationRow) -> list[ExpiryEntry]:
+    found = expiry_entry(row)
+    return [] if found is None else [found]
+
+
+def _apart(dropped: Iterable[ExpiryEntry], stands: Iterable[ExpiryEntry]) -> tuple[ExpiryEntry, ...]:
+    """Each once, and none that shall stand: a transaction touches an item once."""
+    kept = {(each.at_ms, each.id) for each in stands}
+    found = {(each.at_ms, each.id): each for each in dropped}
+    return tuple(each for place, each in found.items() if place not in kept)

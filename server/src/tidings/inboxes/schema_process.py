@@ -1,0 +1,103 @@
+"""The JSON Schema validator: compile a tenant's schema, and say whether a message is valid and why not."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import jsonschema_rs
+import msgspec
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+
+_MAX_ERRORS = 5
+
+
+def is_valid(schema: bytes, message: Mapping[str, Any]) -> bool:
+    return make_validator(schema).is_valid(message)
+
+
+def schema_errors(schema: bytes, message: Mapping[str, Any]) -> list[str]:
+    """Return the first faults. Each can cost a thousand times what `is_valid` costs: it describes every branch."""
+    errors = islice(make_validator(schema).iter_errors(message), _MAX_ERRORS)
+    return [f"{'/'.join(map(str, each.instance_path)) or '.'}: {each.message}" for each in errors]
+
+
+@lru_cache(maxsize=256)
+def make_validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+    """Patterns take linear time, whatever they say; nothing is fetched."""
+    return jsonschema_rs.Draft202012Validator(
+        msgspec.json.decode(schema),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
+        offline=True,
+    )
+
+
+DEADLINE_S: Final = 5.0
+"""Includes the start of the process."""
+_CPU_S = 5
+_MEMORY_BYTES = 1024 * 1024 * 1024
+_MAX_CONCURRENT = 2
+_encode = msgspec.json.Encoder().encode
+
+
+class SchemaProcess:
+    """At most one process for each tenant, and few for all: a tenant waits for itself first."""
+
+    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+        self._deadline_s = deadline_s
+        self._tenants = WeakValueDictionary[TenantId, asyncio.Lock]()
+        self._places = asyncio.Semaphore(_MAX_CONCURRENT)
+
+    async def faults(self, tenant: TenantId, schema: bytes, message: bytes) -> list[str]:
+        """Return what is wrong with `message`. Raises `content_invalid` if the deadline passes first."""
+        lock = self._tenants.setdefault(tenant, asyncio.Lock())
+        async with lock, self._places:
+            return await self._check(_encode([msgspec.Raw(schema), msgspec.Raw(message)]))
+
+    async def _check(self, asked: bytes) -> list[str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tidings.inboxes.schema_process"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                answer, _ = await process.communicate(asked)
+        except TimeoutError:
+            raise _too_slow() from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if process.returncode != 0:
+            raise _too_slow()  # it met the bound of its CPU time or memory
+        return msgspec.json.decode(answer, type=list[str])
+
+
+def _too_slow() -> TidingsError:
+    return TidingsError(
+        Code.CONTENT_INVALID,
+        "The message could not be checked against its inbox's schema in time.",
+        hint="Send a smaller message, or give the inbox a simpler schema.",
+    )
+
+
+def main() -> None:
+    os.nice(10)
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    schema, message = msgspec.json.decode(sys.stdin.buffer.read(), type=tuple[msgspec.Raw, Any])
+    sys.stdout.buffer.write(_encode(schema_errors(bytes(schema), message)))
+
+
+if __name__ == "__main__":
+    main()

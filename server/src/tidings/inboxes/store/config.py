@@ -1,0 +1,189 @@
+"""What inboxes are, in the table `inbox`: one item each, with a version."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from tidings.inboxes.config import Inbox, InboxDefaults
+from tidings.inboxes.model import InboxId
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.errors import wrap_decoder
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import DynamoError, raise_read_error
+from tidings.platform.dynamo.protected_rows import put_if_version
+from tidings.platform.dynamo.requests import Query
+from tidings.platform.redis import pubsub
+from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.errors import RedisError
+from tidings.schema.tables.items.inboxes import CONFIG_SORT, OF_TENANT, SETTINGS_SORT
+from tidings.schema.tables.model import KeyTemplate
+from tidings.schema.tables.patterns import inboxes as patterns
+
+_FIRST = KeyTemplate("si#").render()
+
+
+class DynamoInboxStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId, inbox: InboxId) -> Inbox | None:
+        try:
+            item = await self._client.get(patterns.READ_CONFIG, _inbox_key(tenant, inbox))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _inbox_from_item(item)
+
+    async def listed(self, tenant: TenantId) -> Sequence[Inbox]:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :s)",
+            values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
+        )
+        found: list[Inbox] = []
+        try:
+            async for page in self._client.pages(patterns.LIST_CONFIGS, query):
+                found += [_inbox_from_item(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return found
+
+    async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
+        return await put_if_version(self._client, patterns.WRITE_CONFIG, _item(tenant, inbox), inbox.version)
+
+
+def _inbox_key(tenant: TenantId, inbox: InboxId) -> dict[str, ItemValue]:
+    return {"PK": OF_TENANT.render(tenant=tenant), "SK": CONFIG_SORT.render(inbox=inbox)}
+
+
+def _item(tenant: TenantId, inbox: Inbox) -> dict[str, ItemValue]:
+    item: dict[str, ItemValue] = _inbox_key(tenant, inbox.id) | {
+        "title": inbox.title,
+        "description": inbox.description,
+        "categories": dict(inbox.codes),
+        "retired": [*sorted(inbox.retired)],
+        "schema": None if inbox.schema is None else msgspec.json.encode(inbox.schema),
+        "schema_version": inbox.schema_version,
+        "retention_days": inbox.retention_days,
+        "expires_after_s": inbox.expires_after_s,
+        "default_category": inbox.default_category,
+        "known_users": inbox.is_for_known_users or None,
+        "version": inbox.version,
+        "created_at": format_ms(inbox.created_ms),
+        "updated_at": format_ms(inbox.updated_ms),
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _inbox_from_item(item: Item) -> Inbox:
+    codes = {name: int(code) for name, code in item["categories"].items()}
+    retention, expires, schema = (item.get(name) for name in ("retention_days", "expires_after_s", "schema"))
+    return Inbox(
+        id=InboxId(item["SK"].partition("#")[2]),
+        title=item["title"],
+        description=item["description"],
+        codes=dict(sorted(codes.items(), key=lambda pair: pair[1])),
+        retired=frozenset(int(code) for code in item["retired"]),
+        schema=None if schema is None else msgspec.json.decode(schema),
+        schema_version=int(item["schema_version"]),
+        retention_days=None if retention is None else int(retention),
+        expires_after_s=None if expires is None else int(expires),
+        default_category=item.get("default_category"),
+        is_for_known_users=item.get("known_users", False),
+        version=int(item["version"]),
+        created_ms=parse_ms(item["created_at"]),
+        updated_ms=parse_ms(item["updated_at"]),
+    )
+
+
+class _Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The item's `settings`. What a later version puts there is not known here, and is lost by a change from here."""
+
+    retention_days: int | None = None
+    known_users: bool = False
+
+
+_decode_defaults: Final = msgspec.json.Decoder(_Settings).decode
+
+
+class DynamoDefaultsStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def read(self, tenant: TenantId) -> InboxDefaults | None:
+        try:
+            item = await self._client.get(patterns.READ_SETTINGS, _defaults_key(tenant))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _defaults_from_item(item)
+
+    async def write(self, tenant: TenantId, defaults: InboxDefaults) -> bool:
+        return await put_if_version(
+            self._client,
+            patterns.WRITE_SETTINGS,
+            _defaults_key(tenant) | _attributes(defaults),
+            defaults.version,
+        )
+
+
+def _defaults_key(tenant: TenantId) -> dict[str, ItemValue]:
+    return {"PK": OF_TENANT.render(tenant=tenant), "SK": SETTINGS_SORT.render()}
+
+
+def _attributes(defaults: InboxDefaults) -> dict[str, ItemValue]:
+    settings = _Settings(retention_days=defaults.retention_days, known_users=defaults.is_for_known_users)
+    return {
+        "settings": msgspec.json.encode(settings),
+        "version": defaults.version,
+        "created_at": format_ms(defaults.created_ms),
+        "updated_at": format_ms(defaults.updated_ms),
+    }
+
+
+def _defaults_from_item(item: Item) -> InboxDefaults:
+    settings = _decode_defaults(item["settings"])
+    return InboxDefaults(
+        retention_days=settings.retention_days,
+        is_for_known_users=settings.known_users,
+        version=int(item["version"]),
+        created_ms=parse_ms(item["created_at"]),
+        updated_ms=parse_ms(item["updated_at"]),
+    )
+
+
+_log = logging.getLogger(__name__)
+_encode = msgspec.json.Encoder().encode
+_decode_invalidation = wrap_decoder(
+    msgspec.json.Decoder(tuple[TenantId, InboxId]).decode, msgspec.DecodeError
+)
+
+
+class RedisConfigInvalidation:
+    """One channel for all: inboxes are changed by hand, a few times a day."""
+
+    def __init__(self, redis: RedisClient) -> None:
+        self._redis = redis
+        self._channel = redis.keys.key("_system", "inboxes", "changed")
+
+    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        """Never raises: the change itself is done."""
+        try:
+            await self._redis.publish(self._channel, _encode((tenant, inbox)))
+        except RedisError as error:
+            _log.warning("an inbox was changed, which others learn a few seconds later: %s", error)
+
+    def listen(self, forget: Callable[[TenantId, InboxId], None]) -> None:
+        """As long as the client lives."""
+
+        def hear(event: pubsub.ChannelEvent) -> None:
+            if isinstance(event, pubsub.ChannelMessage):
+                try:
+                    tenant, inbox = _decode_invalidation(event.payload)
+                except msgspec.DecodeError:
+                    return
+                forget(tenant, inbox)
+
+        self._redis.subscribe_soon(self._channel, hear)

@@ -1,0 +1,188 @@
+"""What notices say: at `v#0000` as it is now, above it every version. And the keys that make a repeat a repeat."""
+
+from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
+
+from tidings.inboxes.model import InboxId, KeyClaim, KeyOrigin, NotificationContent, NotificationId
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.requests import Delete, Put, TransactAction
+from tidings.schema.tables.items.inboxes import CONTENT_SORT, KEY_SORT, OF_KEY, OF_NOTIFICATION
+from tidings.schema.tables.patterns import inboxes as key_patterns
+from tidings.schema.tables.patterns import inboxes as patterns
+
+_TABLE = "inbox"
+_NOW = 0
+KEY_TTL_S = 7 * 24 * 3600
+
+
+class DynamoContentStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def put(self, tenant: TenantId, content: NotificationContent) -> None:
+        head = Put(table=_TABLE, item=_item(tenant, content, _NOW), condition="attribute_not_exists(PK)")
+        # who finds it there finds his own: ids are made once
+        await self._write(patterns.PUT_CONTENT, [head, _version(tenant, content)])
+
+    async def find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent | None:
+        try:
+            item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notification, _NOW))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _content_from_item(item)
+
+    async def of(
+        self, tenant: TenantId, ids: Collection[NotificationId]
+    ) -> Mapping[NotificationId, NotificationContent]:
+        keys = [_key(tenant, notice, _NOW) for notice in ids]
+        try:
+            found = await self._client.batch_get(patterns.READ_CONTENT, keys) if keys else []
+        except DynamoError as error:
+            raise_read_error(error)
+        return {(content := _content_from_item(item)).id: content for item in found}
+
+    async def amend(self, tenant: TenantId, content: NotificationContent) -> bool:
+        head = Put(
+            table=_TABLE,
+            item=_item(tenant, content, _NOW),
+            condition="version = :v AND attribute_not_exists(redacted)",
+            values={":v": content.version - 1},
+        )
+        return await self._write(patterns.AMEND_CONTENT, [head, _version(tenant, content)])
+
+    async def redact(self, tenant: TenantId, content: NotificationContent, at_ms: int, recall: str) -> bool:
+        emptied = replace(content, sealed=None, redacted_ms=at_ms, recall=recall)
+        head = Put(
+            table=_TABLE,
+            item=_item(tenant, emptied, _NOW),
+            condition="version = :v AND attribute_not_exists(redacted)",
+            values={":v": content.version},
+        )
+        versions = range(1, content.version + 1)
+        deletes = [Delete(table=_TABLE, key=_key(tenant, content.id, version)) for version in versions]
+        return await self._write(patterns.REDACT_CONTENT, [head, *deletes])
+
+    async def claim(
+        self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str, claim: KeyClaim
+    ) -> KeyClaim | None:
+        item = _claim_key(tenant, inbox, origin, key) | {
+            "notice": claim.notification,
+            "job": claim.job,
+            "fingerprint": claim.fingerprint,
+            "created_at": format_ms(claim.at_ms),
+        }
+        if origin is KeyOrigin.KEY:
+            item["ttl"] = claim.at_ms // 1000 + KEY_TTL_S
+        try:
+            await self._client.put(
+                key_patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
+            )
+        except ConditionFailedError as failed:
+            return _claim_from_item(failed.item or {})
+        except DynamoError as error:
+            raise_write_error(error)
+        return None
+
+    async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
+        try:
+            item = await self._client.get(key_patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _claim_from_item(item)
+
+    async def _write(self, pattern: AccessPattern, actions: list[TransactAction]) -> bool:
+        try:
+            await self._client.transact_write(pattern, actions, repeatable=True)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+
+def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:
+    return {
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "SK": CONTENT_SORT.render(version=version),
+    }
+
+
+def _version(tenant: TenantId, content: NotificationContent) -> Put:
+    item = _key(tenant, content.id, content.version) | {
+        "message": content.sealed,
+        "created_at": format_ms(content.created_ms),
+    }
+    return Put(table=_TABLE, item=item)
+
+
+def _item(tenant: TenantId, content: NotificationContent, at: int) -> dict[str, ItemValue]:
+    item = _key(tenant, content.id, at) | {
+        "message": content.sealed,
+        "sender": content.sender,
+        "created_at": format_ms(content.created_ms),
+        "version": content.version,
+        "inbox": content.inbox,
+        "category": content.category,
+        "job": content.job,
+        "recall": content.recall,
+        "host_system_id": content.host_system_id,
+        "label": content.label,
+        "count": content.count,
+        "expires_at_ms": content.expires_ms,
+        "redacted": content.redacted_ms,
+        "reach": content.reach,
+        "tracked": content.is_tracked or None,
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _content_from_item(item: Item) -> NotificationContent:
+    expires, redacted = item.get("expires_at_ms"), item.get("redacted")
+    return NotificationContent(
+        id=NotificationId(item["PK"].rpartition("#")[2]),
+        inbox=InboxId(item["inbox"]),
+        category=int(item["category"]),
+        version=int(item["version"]),
+        sealed=item.get("message"),
+        created_ms=parse_ms(item["created_at"]),
+        job=item["job"],
+        count=int(item["count"]),
+        sender=item.get("sender"),
+        label=item.get("label"),
+        host_system_id=item.get("host_system_id"),
+        expires_ms=None if expires is None else int(expires),
+        redacted_ms=None if redacted is None else int(redacted),
+        recall=item.get("recall"),
+        reach=item.get("reach"),
+        is_tracked=bool(item.get("tracked", False)),
+    )
+
+
+def _claim_key(tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> dict[str, ItemValue]:
+    return {
+        "PK": OF_KEY.render(tenant=tenant, inbox=inbox, origin=origin.value, host_key=key),
+        "SK": KEY_SORT.render(),
+    }
+
+
+def _claim_from_item(item: Item) -> KeyClaim:
+    return KeyClaim(
+        notification=NotificationId(item["notice"]),
+        job=item["job"],
+        fingerprint=item["fingerprint"],
+        at_ms=parse_ms(item["created_at"]),
+    )

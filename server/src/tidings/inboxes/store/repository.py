@@ -1,0 +1,237 @@
+"""Rows and counts in DynamoDB. Thin: conditions and shapes are here, decisions are not."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tidings.inboxes.model import (
+    UNCATEGORISED,
+    BroadcastState,
+    InboxChange,
+    InboxId,
+    InboxKey,
+    NotificationId,
+    NotificationRow,
+    StoredInbox,
+    UnreadCounts,
+)
+from tidings.inboxes.ports import GiveResult, InboxOperation, RowPage
+from tidings.inboxes.rules import expiry_entry
+from tidings.inboxes.store import items
+from tidings.kernel.ids import TenantId, UserId, min_ulid
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, Update
+from tidings.schema.tables.items.inboxes import ROW_SORT
+from tidings.schema.tables.patterns import inboxes as patterns
+
+_TABLE = "inbox"
+_ABSENT = "attribute_not_exists(PK)"
+_IS_LATER = "(attribute_not_exists(latest) OR latest < :at) AND (attribute_not_exists(kept_from) OR kept_from <= :sent)"
+_OF_DEED = {
+    InboxOperation.MARK: patterns.MARK_ROW,
+    InboxOperation.SETTLE: patterns.SETTLE,
+    InboxOperation.REDACT: patterns.REDACT_ROW,
+}
+_COUNTS = 2  # of direct notices and of broadcasts
+
+
+class DynamoInboxRepository:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+        actions: list[TransactAction] = [
+            Put(table=_TABLE, item=items.row_item(inbox_key, row), condition=_ABSENT),
+            _one_more(inbox_key, row),
+        ]
+        if (expiring := expiry_entry(row)) is not None:
+            actions.append(Put(table=_TABLE, item=items.expiry_item(inbox_key, expiring)))
+        try:
+            await self._client.transact_write(patterns.DELIVER, actions, repeatable=True)
+        except TransactionCancelledError as cancelled:
+            return _not_given(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return GiveResult.GIVEN
+
+    async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
+        query = Query(
+            condition="PK = :p AND SK BETWEEN :c AND :e",
+            values={
+                ":p": items.inbox_partition(inbox_key),
+                ":c": items.FIRST_COUNTS,
+                ":e": items.AFTER_EXPIRING,
+            },
+            limit=expiring + _COUNTS,
+        )
+        try:
+            page = await self._client.query(patterns.READ_COUNTS, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        counts = next(
+            (items.counts_from_item(item) for item in page.items if item["SK"] == items.COUNTS_KEY),
+            UnreadCounts(),
+        )
+        wide = next(
+            (items.broadcast_state_from_item(item) for item in page.items if item["SK"] == items.STATE_KEY),
+            None,
+        )
+        found = tuple(items.expiry_from_item(item) for item in page.items if item["SK"].startswith("e#"))
+        return StoredInbox(counts, found, is_cut=page.start is not None, broadcast_state=wide)
+
+    async def rows(
+        self, inbox_key: InboxKey, ids: Collection[NotificationId]
+    ) -> Mapping[NotificationId, NotificationRow]:
+        keys = [items.row_key(inbox_key, notice) for notice in ids]
+        try:
+            found = await self._client.batch_get(patterns.READ_ROW, keys) if keys else []
+        except DynamoError as error:
+            raise_read_error(error)
+        return {(row := items.row_from_item(item)).id: row for item in found}
+
+    async def page(self, inbox_key: InboxKey, below: NotificationId | None, limit: int) -> RowPage:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :m)",
+            values={":p": items.inbox_partition(inbox_key), ":m": items.FIRST_ROW},
+            limit=limit,
+            backward=True,
+            start=None if below is None else items.row_key(inbox_key, below),
+        )
+        try:
+            page = await self._client.query(patterns.READ_ROWS, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        return RowPage([items.row_from_item(item) for item in page.items], has_more=page.start is not None)
+
+    async def sent_before(self, inbox_key: InboxKey, at_ms: int) -> Sequence[NotificationRow]:
+        query = Query(
+            condition="PK = :p AND SK BETWEEN :m AND :n",
+            values={
+                ":p": items.inbox_partition(inbox_key),
+                ":m": items.FIRST_ROW,
+                ":n": ROW_SORT.render(notice=min_ulid(at_ms)),
+            },
+        )
+        found: list[NotificationRow] = []
+        try:
+            async for page in self._client.pages(patterns.RECOUNT, query):
+                found += [items.row_from_item(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return [row for row in found if row.sent_ms < at_ms]
+
+    async def join(self, inbox_key: InboxKey, wide: BroadcastState) -> bool:
+        try:
+            await self._client.put(
+                patterns.JOIN, items.broadcast_state_item(inbox_key, wide), condition=_ABSENT, repeatable=True
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        heads = [*_counts_put(inbox_key, change), *_wide_put(inbox_key, change)]
+        rest = [
+            *(Put(table=_TABLE, item=items.row_item(inbox_key, row)) for row in change.rows),
+            *(Put(table=_TABLE, item=items.expiry_item(inbox_key, each)) for each in change.expiring),
+            *(Delete(table=_TABLE, key=items.expiry_key(inbox_key, each)) for each in change.dropped),
+        ]
+        try:
+            if len(heads) == 1 and not rest:
+                await self._put(
+                    patterns.MARK_ALL if change.broadcast_state is None else patterns.CHANGE_STATE, heads[0]
+                )
+            else:
+                pattern = _OF_DEED[operation] if rest else patterns.MARK_BOTH
+                await self._client.transact_write(pattern, [*heads, *rest], repeatable=True)
+        except ConditionFailedError:
+            return False
+        except TransactionCancelledError as cancelled:
+            if any(reason.is_condition for reason in cancelled.reasons[: len(heads)]):
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def _put(self, pattern: AccessPattern, put: Put) -> None:
+        """Safe to repeat: after doubt it finds its own version there, and is told so."""
+        await self._client.put(pattern, put.item, condition=put.condition, values=put.values, repeatable=True)
+
+    async def rows_of(
+        self, tenant: TenantId, inbox: InboxId, notification: NotificationId, users: Sequence[UserId]
+    ) -> Mapping[UserId, NotificationRow]:
+        owners = [InboxKey(tenant, user, inbox) for user in users]
+        keys = {items.inbox_partition(owner): owner.user for owner in owners}
+        try:
+            found = await self._client.batch_get(
+                patterns.PROVE_RECALL, [items.row_key(owner, notification) for owner in owners]
+            )
+        except DynamoError as error:
+            raise_read_error(error)
+        return {keys[item["PK"]]: items.row_from_item(item) for item in found}
+
+    async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
+        keys = [items.row_key(inbox_key, notice) for notice in ids]
+        try:
+            if keys:
+                await self._client.batch_write(patterns.DELETE_ROWS, deletes=keys, repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+
+def _one_more(inbox_key: InboxKey, row: NotificationRow) -> Update:
+    names = {"#count": "count"}
+    added = ["#count :one", "unseen :one", "version :one"]
+    if row.category != UNCATEGORISED:
+        names["#category"] = items.count_name(row.category)
+        added.append("#category :one")
+    return Update(
+        table=_TABLE,
+        key=items.counts_key(inbox_key),
+        update=f"SET latest = :at, last_updated = :at ADD {', '.join(added)}",
+        condition=_IS_LATER,
+        names=names,
+        values={":one": 1, ":at": row.delivered_ms, ":sent": row.sent_ms},
+    )
+
+
+def _not_given(cancelled: TransactionCancelledError) -> GiveResult | UnreadCounts:
+    """A row that is there settles it, whatever the counts say."""
+    row, counts, *_ = cancelled.reasons
+    if row.is_condition:
+        return GiveResult.THERE
+    if not counts.is_condition or counts.item is None:
+        raise_write_error(cancelled)
+    return items.counts_from_item(counts.item)
+
+
+def _counts_put(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
+    if change.counts is None:
+        return []
+    return [_if_as_read(items.counts_item(inbox_key, change.counts), change.version)]
+
+
+def _wide_put(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
+    if change.broadcast_state is None:
+        return []
+    return [
+        _if_as_read(
+            items.broadcast_state_item(inbox_key, change.broadcast_state), change.broadcast_state.version - 1
+        )
+    ]
+
+
+def _if_as_read(item: dict[str, ItemValue], version: int) -> Put:
+    if not version:
+        return Put(table=_TABLE, item=item, condition=_ABSENT)
+    return Put(table=_TABLE, item=item, condition="version = :v", values={":v": version})

@@ -1,0 +1,52 @@
+"""Chunks on their way to the workers, over the topic `notices`."""
+
+import asyncio
+from collections.abc import Collection
+
+import msgspec
+
+from tidings.jobs.model import ChunkRef
+from tidings.kernel.errors import wrap_decoder
+from tidings.platform.kafka.errors import PublishError, UndecodableError
+from tidings.platform.kafka.producer_thread import RecordMetadata
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.records import Record
+from tidings.platform.telemetry import logs
+from tidings.schema.tables.model import KeyPartError, KeyTemplate
+
+CHUNK_GROUP = "notices"
+_TOPIC = "notices"
+_KEY = KeyTemplate("{tenant}#{job}#{chunk}")
+_encode = msgspec.json.Encoder().encode
+_decode = wrap_decoder(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)
+
+log = logs.get_logger(__name__)
+
+
+class KafkaChunkPublisher:
+    def __init__(self, publisher: KafkaPublisher) -> None:
+        self._publisher = publisher
+
+    def publish(self, refs: Collection[ChunkRef]) -> None:
+        """Nobody waits for it: what does not come through is published again when its job is looked after."""
+        for ref in refs:
+            self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_note)
+
+
+def decode_chunk(record: Record) -> ChunkRef:
+    """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
+    try:
+        ref = _decode(record.value or b"")
+        kafka_key(ref)
+    except (msgspec.DecodeError, KeyPartError) as error:
+        raise UndecodableError(str(error)) from error
+    return ref
+
+
+def kafka_key(ref: ChunkRef) -> bytes:
+    return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
+
+
+def _note(sending: "asyncio.Future[RecordMetadata]") -> None:
+    if not sending.cancelled() and isinstance(error := sending.exception(), PublishError):
+        log.warning("a chunk was not published", reason=str(error))

@@ -1,0 +1,336 @@
+"""Jobs in DynamoDB, and their way over Kafka."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from itertools import batched
+
+from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.jobs.model import ChunkResult, DueJob, Job, JobId, JobKind, JobState
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.fences import OffsetFence
+from tidings.kernel.ids import TenantId, UserId, ulid_ms
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item, ItemValue
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    TransactionCancelledError,
+    raise_read_error,
+    raise_write_error,
+)
+from tidings.platform.dynamo.requests import Delete, Put, Query
+from tidings.schema.tables.items.inboxes import (
+    CHUNK_SORT,
+    DONE_SORT,
+    DUE,
+    DUE_SORT,
+    JOB_SORT,
+    JOBS_OF_TENANT,
+    LISTED_SORT,
+    OF_JOB,
+    SHARDS,
+)
+from tidings.schema.tables.model import KeyTemplate
+from tidings.schema.tables.patterns import inboxes as patterns
+
+__all__ = [
+    "CHUNK_GROUP",
+    "RETENTION_DAYS",
+    "DynamoDueJobs",
+    "DynamoJobStore",
+    "KafkaChunkPublisher",
+    "decode_chunk",
+    "kafka_key",
+]
+
+
+_MAX_CONCURRENT = 100
+_DUE_BEFORE = KeyTemplate("{at_ms:013d}#")
+
+
+class DynamoDueJobs:
+    shards = SHARDS
+
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def due(self, shard: int, now_ms: int) -> Sequence[DueJob]:
+        query = Query(
+            condition="PK = :p AND SK < :now",
+            values={":p": DUE.render(shard=shard), ":now": _DUE_BEFORE.render(at_ms=now_ms + 1)},
+            limit=_MAX_CONCURRENT,
+        )
+        try:
+            page = await self._client.query(patterns.LIST_DUE, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        return [_due_from_item(item) for item in page.items]
+
+    async def enqueue(self, due: DueJob) -> None:
+        try:
+            await self._client.put(patterns.ENQUEUE, due_item(due), repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def reschedule(self, due: DueJob, later: DueJob) -> bool:
+        actions = [
+            Delete(table="inbox", key=_due_key(due), condition="attribute_exists(PK)"),
+            Put(table="inbox", item=due_item(later)),
+        ]
+        try:
+            await self._client.transact_write(patterns.RESCHEDULE, actions)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def dequeue(self, due: DueJob) -> None:
+        try:
+            await self._client.delete(patterns.DEQUEUE, _due_key(due), repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+
+def due_shard(job: JobId) -> int:
+    """By a hash: ids of one moment look alike at their beginning."""
+    return hashlib.blake2b(job.encode(), digest_size=1).digest()[0] % SHARDS
+
+
+def due_item(due: DueJob) -> dict[str, ItemValue]:
+    return _due_key(due) | {
+        "created_at": format_ms(due.at_ms),
+        "seen": due.seen,
+        "tries": due.tries,
+        "fences": {str(fence.partition): fence.offset for fence in due.fences},
+    }
+
+
+def _due_key(due: DueJob) -> dict[str, ItemValue]:
+    return {
+        "PK": DUE.render(shard=due_shard(due.job)),
+        "SK": DUE_SORT.render(at_ms=due.at_ms, tenant=due.tenant, job=due.job),
+    }
+
+
+def _due_from_item(item: Item) -> DueJob:
+    at_ms, tenant, job = item["SK"].split("#")
+    fences = tuple(OffsetFence(int(partition), int(offset)) for partition, offset in item["fences"].items())
+    return DueJob(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]), fences)
+
+
+_TABLE = "inbox"
+_DAY_S = 24 * 3600
+RETENTION_DAYS = 90
+_LATER_DAYS = 3
+"""DynamoDB deletes what is over up to two days late. The list forgets a job first, its done marks go last."""
+_MAX_CONCURRENT_CHUNKS = 25
+_WRITERS = 4
+_DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
+
+
+class DynamoJobStore:
+    def __init__(self, client: DynamoClient, kept_days: int = RETENTION_DAYS) -> None:
+        self._client = client
+        self._retention_days = kept_days
+
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
+    ) -> None:
+        until = self._chunk_ttl(job, kept_days)
+        items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
+        gate = asyncio.Semaphore(_WRITERS)
+
+        async def put(some: tuple[dict[str, ItemValue], ...]) -> None:
+            async with gate:
+                await self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
+
+        try:
+            await asyncio.gather(*(put(some) for some in batched(items, _MAX_CONCURRENT_CHUNKS)))
+        except DynamoError as error:
+            raise_write_error(error)
+
+    def _ttl(self, job: JobId, turn: int) -> dict[str, ItemValue]:
+        return _until(job, self._retention_days + turn * _LATER_DAYS)
+
+    def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, ItemValue]:
+        """Not before the notices that they tell the recipients of; None: those are kept for ever."""
+        if kept_days is None:
+            return {}
+        return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
+
+    async def create(self, job: Job, due: DueJob) -> bool:
+        actions = [
+            Put(
+                table=_TABLE, item=_job_item(job) | self._ttl(job.id, 1), condition="attribute_not_exists(PK)"
+            ),
+            Put(table=_TABLE, item=_listed_item(job) | self._ttl(job.id, 0)),
+            Put(table=_TABLE, item=due_item(due)),
+        ]
+        try:
+            await self._client.transact_write(patterns.CREATE, actions, repeatable=True)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def read(self, tenant: TenantId, job: JobId) -> Job | None:
+        try:
+            item = await self._client.get(patterns.READ, _key(tenant, job, JOB_SORT.render()))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _job_from_item(tenant, job, item)
+
+    async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]:
+        try:
+            key = _key(tenant, job, CHUNK_SORT.render(chunk=chunk))
+            item = await self._client.get(patterns.READ_CHUNK, key)
+        except DynamoError as error:
+            raise_read_error(error)
+        return [] if item is None else [UserId(user) for user in item["uids"]]
+
+    async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool:
+        try:
+            key = _key(tenant, job, DONE_SORT.render(chunk=chunk))
+            return await self._client.get(patterns.READ_DONE, key) is not None
+        except DynamoError as error:
+            raise_read_error(error)
+
+    async def mark_done(self, tenant: TenantId, job: JobId, done: ChunkResult) -> None:
+        item = _key(tenant, job, DONE_SORT.render(chunk=done.chunk)) | {
+            "done": done.users,
+            "failed": list(done.failed),
+            "at": done.at_ms,
+            **self._ttl(job, 2),
+        }
+        try:
+            await self._client.put(patterns.MARK_DONE, item, repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def done(self, tenant: TenantId, job: JobId) -> Sequence[ChunkResult]:
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :d)",
+            values={":p": OF_JOB.render(tenant=tenant, job=job), ":d": _DONE},
+        )
+        found: list[ChunkResult] = []
+        try:
+            async for page in self._client.pages(patterns.READ_PROGRESS, query):
+                found += [_chunk_result_from_item(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return found
+
+    async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
+        try:
+            # not repeated by itself: who finds another version must know that it is not his own first try
+            await self._client.update(
+                patterns.CHANGE,
+                _key(job.tenant, job.id, JOB_SORT.render()),
+                "SET #s = :state, version = :next, updated_at = :now",
+                condition="version = :version",
+                names={"#s": "state"},
+                values={
+                    ":state": state,
+                    ":version": job.version,
+                    ":next": job.version + 1,
+                    ":now": format_ms(at_ms),
+                },
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
+        parts = await asyncio.gather(*(self._part(tenant, n, limit, below) for n in range(SHARDS)))
+        return sorted((job for part in parts for job in part), reverse=True)[:limit]
+
+    async def _part(self, tenant: TenantId, shard: int, limit: int, below: JobId | None) -> list[JobId]:
+        partition = JOBS_OF_TENANT.render(tenant=tenant, shard=shard)
+        start = None if below is None else {"PK": partition, "SK": LISTED_SORT.render(job=below)}
+        query = Query(
+            condition="PK = :p AND begins_with(SK, :j)",
+            values={":p": partition, ":j": _LISTED},
+            limit=limit,
+            backward=True,
+            start=start,
+        )
+        try:
+            page = await self._client.query(patterns.LIST, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        return [JobId(item["SK"].partition("#")[2]) for item in page.items]
+
+
+def _until(job: JobId, days: int) -> dict[str, ItemValue]:
+    return {"ttl": ulid_ms(job) // 1000 + days * _DAY_S}
+
+
+def _key(tenant: TenantId, job: JobId, sort: str) -> dict[str, ItemValue]:
+    return {"PK": OF_JOB.render(tenant=tenant, job=job), "SK": sort}
+
+
+def _chunk_item(tenant: TenantId, job: JobId, chunk: int, users: Sequence[UserId]) -> dict[str, ItemValue]:
+    return _key(tenant, job, CHUNK_SORT.render(chunk=chunk)) | {"uids": list(users)}
+
+
+def _job_item(job: Job) -> dict[str, ItemValue]:
+    return _key(job.tenant, job.id, JOB_SORT.render()) | {
+        "kind": job.kind.value,
+        "state": job.state.value,
+        "inbox": job.inbox,
+        "notice": job.notification,
+        "source": job.source,
+        "total": job.total,
+        "chunks": job.chunks,
+        "version": job.version,
+        "created_at": format_ms(job.created_ms),
+        "updated_at": format_ms(job.updated_ms or job.created_ms),
+        "starts": job.starts_ms,
+        "percent": job.percent,
+    }
+
+
+def _listed_item(job: Job) -> dict[str, ItemValue]:
+    return {
+        "PK": JOBS_OF_TENANT.render(tenant=job.tenant, shard=due_shard(job.id)),
+        "SK": LISTED_SORT.render(job=job.id),
+        "kind": job.kind.value,
+        "inbox": job.inbox,
+        "created_at": format_ms(job.created_ms),
+    }
+
+
+def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
+    return Job(
+        tenant=tenant,
+        id=job,
+        kind=JobKind(item["kind"]),
+        inbox=item["inbox"],
+        notification=item["notice"],
+        source=JobId(item["source"]),
+        total=int(item["total"]),
+        created_ms=parse_ms(item["created_at"]),
+        state=JobState(item["state"]),
+        updated_ms=parse_ms(item["updated_at"]),
+        version=int(item["version"]),
+        starts_ms=int(item.get("starts", 0)),
+        percent=int(item.get("percent", 0)),
+    )
+
+
+def _chunk_result_from_item(item: Item) -> ChunkResult:
+    return ChunkResult(
+        chunk=int(item["SK"].partition("#")[2]),
+        users=int(item["done"]),
+        failed=tuple(UserId(user) for user in item["failed"]),
+        at_ms=int(item["at"]),
+    )

@@ -1,0 +1,111 @@
+"""Rows that say who is let in carry a MAC under their tenant's key, so that writing the table opens nothing.
+
+The MAC covers every attribute of the row, its key included. A row that was changed, or copied to another key or
+tenant, does not verify. An older version of the same row does: a MAC does not protect against a rollback.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from hmac import compare_digest
+from typing import Any, Final, Protocol
+
+from tidings.kernel.ids import TenantId
+from tidings.kernel.security import SecurityEventKind, record_security_event
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Attributes, ItemValue
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.operations import AccessPattern
+
+MAC: Final = "mac"
+_PURPOSE = b"_row#"
+
+
+class RowFingerprints(Protocol):
+    def fingerprint(self, said: bytes, /) -> bytes: ...
+
+
+class RowKeys(Protocol):
+    async def of(self, tenant: TenantId, /) -> RowFingerprints: ...
+
+
+class AuthenticatedRows:
+    """Signs and verifies rows. `without` names attributes that change without a new MAC."""
+
+    def __init__(self, keys: RowKeys, *, beside: frozenset[str] = frozenset()) -> None:
+        self._keys = keys
+        self._unprotected = beside | {MAC}
+
+    def without(self, *attributes: str) -> "AuthenticatedRows":
+        """Return one under the same keys that leaves these attributes out of the MAC too."""
+        return AuthenticatedRows(self._keys, beside=self._unprotected | set(attributes))
+
+    async def sign(self, tenant: TenantId, item: Mapping[str, Any]) -> dict[str, ItemValue]:
+        """Return the item with its MAC. Makes the tenant's keys if there are none."""
+        return {**item, MAC: await self._mac(tenant, item)}
+
+    async def verified[I: Mapping[str, Any]](self, tenant: TenantId, item: I | None) -> I | None:
+        """Return the item, or None for one that does not verify: it is logged, and treated as absent."""
+        if item is None:
+            return None
+        found = item.get(MAC)
+        if isinstance(found, bytes) and compare_digest(found, await self._mac(tenant, item)):
+            return item
+        name = item.get("item") or item.get("session_id") or item.get("user_id")
+        record_security_event(
+            SecurityEventKind.ROW_REJECTED,
+            tenant=tenant,
+            subject=str(name),
+            reason="its MAC does not verify" if found else "it has no MAC",
+        )
+        return None
+
+    async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
+        keys = await self._keys.of(tenant)
+        return keys.fingerprint(canonical_bytes(tenant, item, self._unprotected))
+
+
+def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], beside: frozenset[str]) -> bytes:
+    """Spell a row as bytes. Two different rows never spell the same: every value carries its type and length."""
+    parts = [_PURPOSE, *_encode_value(str(tenant))]
+    for name in sorted(item.keys() - beside):
+        parts += _encode_value(name)
+        parts += _encode_value(item[name])
+    return b"".join(parts)
+
+
+def _encode_value(value: object) -> Iterator[bytes]:
+    match value:
+        case bool():
+            yield b"b1;" if value else b"b0;"
+        case int() | Decimal():
+            yield b"n%d;" % int(value)
+        case str():
+            raw = value.encode()
+            yield b"s%d:" % len(raw) + raw
+        case bytes():
+            yield b"y%d:" % len(value) + value
+        case list() | tuple():
+            yield b"l%d:" % len(value)
+            for each in value:
+                yield from _encode_value(each)
+        case _:
+            raise TypeError(f"a row to sign has no {type(value).__name__}")
+
+
+async def put_if_version(
+    client: DynamoClient, pattern: AccessPattern, item: Attributes, version: int
+) -> bool:
+    """`version` is the item's own; 1 is for one that is not there yet. False: somebody was quicker."""
+    before = version - 1
+    try:
+        await client.put(
+            pattern,
+            item,
+            condition="version = :v" if before else "attribute_not_exists(PK)",
+            values={":v": before} if before else None,
+        )
+    except ConditionFailedError:
+        return False
+    except DynamoError as error:
+        raise_write_error(error)
+    return True

@@ -1,0 +1,242 @@
+"""One partition at work: batches in order, one at a time, each repeated until its effect is there.
+
+Lanes stand side by side; none waits for another. The loop runs them, the reader's thread fills them.
+Fields that both sides touch are written by one side only, and say which.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from tidings.platform.kafka.config import KafkaHealthTracker
+from tidings.platform.kafka.errors import UndecodableError, error_text, is_retryable
+from tidings.platform.kafka.publisher import DeadLetterPublisher
+from tidings.platform.kafka.records import (
+    Batch,
+    BatchHandler,
+    DecodedRecord,
+    PartitionKey,
+    Record,
+    RecordDecoder,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionWorkerOptions:
+    """How much one partition holds in memory, and how long it waits between tries."""
+
+    max_batch_records: int = 500
+    max_queued_records: int = 1_000
+    max_queued_bytes: int = 1_048_576
+    first_retry_s: float = 0.1
+    max_retry_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFailure:
+    """Why a lane does not go on. `since` is wall-clock time in seconds."""
+
+    since: float
+    tries: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordHandlers[T]:
+    """What is done with a partition's records."""
+
+    decode: RecordDecoder[T]
+    handle: BatchHandler[T]
+    dead_letter: DeadLetterPublisher
+
+
+class PartitionWorker[T]:
+    def __init__(self, key: PartitionKey, work: RecordHandlers[T], tuning: PartitionWorkerOptions) -> None:
+        self.key = key
+        self._work = work
+        self._tuning = tuning
+        self._queue: deque[Record] = deque()
+        self._has_some = asyncio.Event()
+        self._is_ending = False
+        self._task: asyncio.Task[None] | None = None
+        self._on_progress: Callable[[], None] = lambda: None
+        # written by the reader's thread
+        self.position: int | None = None
+        """The offset that comes after the last record handed over. None before the first."""
+        self.handed_records = 0
+        self.handed_bytes = 0
+        # written by the loop
+        self.taken_records = 0
+        self.taken_bytes = 0
+        self.trouble: PartitionFailure | None = None
+        self.done: int | None = None
+        """The offset to commit: everything below it has had its effect. None before the first batch."""
+
+    @property
+    def is_full(self) -> bool:
+        return (
+            self.handed_records - self.taken_records >= self._tuning.max_queued_records
+            or self.handed_bytes - self.taken_bytes >= self._tuning.max_queued_bytes
+        )
+
+    @property
+    def wants_more(self) -> bool:
+        """Half empty and well: time to fetch again."""
+        return (
+            self.trouble is None
+            and (self.handed_records - self.taken_records) * 2 <= self._tuning.max_queued_records
+            and (self.handed_bytes - self.taken_bytes) * 2 <= self._tuning.max_queued_bytes
+        )
+
+    def start(self, on_end: Callable[["asyncio.Task[None]"], None], on_progress: Callable[[], None]) -> None:
+        self._on_progress = on_progress
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"kafka-lane-{self.key}")
+        self._task.add_done_callback(on_end)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.handed_records == self.taken_records
+
+    def hand(self, records: list[Record]) -> None:
+        """By the reader's thread: counts what the loop will `receive`."""
+        self.position = records[-1].offset + 1
+        self.handed_records += len(records)
+        self.handed_bytes += sum(record.size_bytes for record in records)
+
+    def receive(self, records: list[Record]) -> None:
+        self._queue.extend(records)
+        self._has_some.set()
+
+    async def end(self, grace_s: float) -> None:
+        """Finish the batch at hand if that takes no longer than `grace_s`, else abandon it. Starts no other."""
+        self._is_ending = True
+        self._has_some.set()
+        if self._task is None or self._task.done():
+            return
+        if self.trouble is None:
+            await asyncio.wait([self._task], timeout=grace_s)
+        self._task.cancel()
+        await asyncio.wait([self._task], timeout=1)
+
+    async def _run(self) -> None:
+        while records := await self._next():
+            await self._finish(records)
+            self.done = records[-1].offset + 1
+
+    async def _next(self) -> list[Record]:
+        """The next batch, or nothing if the lane is to end."""
+        while not self._queue and not self._is_ending:
+            self._has_some.clear()
+            await self._has_some.wait()
+        if self._is_ending:
+            return []
+        count = min(len(self._queue), self._tuning.max_batch_records)
+        records = [self._queue.popleft() for _ in range(count)]
+        self.taken_records += count
+        self.taken_bytes += sum(record.size_bytes for record in records)
+        self._on_progress()
+        return records
+
+    async def _finish(self, records: list[Record]) -> None:
+        """Returns when every record has had its effect or lies acknowledged in the dead-letter topic."""
+        events = [event for record in records if (event := await self._decode(record)) is not None]
+        while events:
+            try:
+                await self._work.handle(Batch(*self.key, tuple(events)))
+                break
+            except UndecodableError as error:
+                rest = [event for event in events if event.record is not error.record]
+                if error.record is None or len(rest) == len(events):
+                    raise
+                await self._dead_letter(error.record, error.reason)
+                events = rest
+            except Exception as error:
+                if not is_retryable(error):
+                    raise
+                await self._wait_out(error)
+        self.trouble = None
+
+    async def _decode(self, record: Record) -> DecodedRecord[T] | None:
+        try:
+            return DecodedRecord(record, self._work.decode(record))
+        except UndecodableError as error:
+            await self._dead_letter(record, error.reason)
+            return None
+
+    async def _dead_letter(self, record: Record, reason: str) -> None:
+        is_buried = False
+        while not is_buried:
+            try:
+                await self._work.dead_letter(record, reason)
+                is_buried = True
+            except Exception as error:
+                if not is_retryable(error):
+                    raise
+                await self._wait_out(error)
+
+    async def _wait_out(self, error: Exception) -> None:
+        """A dependency that fails is waited for, however long."""
+        tries = self.trouble.tries + 1 if self.trouble else 1
+        since = self.trouble.since if self.trouble else time.time()
+        self.trouble = PartitionFailure(since, tries, f"{type(error).__name__}: {error}")
+        self._on_progress()
+        ceiling_s = min(self._tuning.max_retry_s, self._tuning.first_retry_s * 2 ** min(tries - 1, 16))
+        await asyncio.sleep(ceiling_s * random.uniform(0.5, 1))  # noqa: S311 - spread, not secrecy
+
+
+class OffsetCommits[T]:
+    def __init__(self, health: KafkaHealthTracker, every_s: float) -> None:
+        self._health = health
+        self._every_s = every_s
+        self._next_at = 0.0
+        self._is_under_way = False
+        self._sent: dict[PartitionKey, int] = {}
+        self._known: dict[PartitionKey, int] = {}
+
+    def send(
+        self, consumer: Consumer, lanes: Iterable[PartitionWorker[T]], *, is_urgent: bool = False
+    ) -> None:
+        """What is done since the last time: after the effect, never before it. One commit at a time."""
+        if self._is_under_way or (time.monotonic() < self._next_at and not is_urgent):
+            return
+        offsets = _done(lanes, self._sent)
+        if offsets:
+            self._next_at = time.monotonic() + self._every_s
+            self._is_under_way = True
+            self._sent |= {(part.topic, part.partition): part.offset for part in offsets}
+            consumer.commit(offsets=offsets, asynchronous=True)
+
+    def due(self, lanes: Iterable[PartitionWorker[T]]) -> list[TopicPartition]:
+        """What is done and not known to be committed, on its way or not."""
+        return _done(lanes, self._known)
+
+    def on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """Librdkafka's answer, given inside `poll`."""
+        self._is_under_way = False
+        for part in partitions:
+            key = part.topic, part.partition
+            if failure := error or part.error:
+                self._sent.pop(key, None)  # goes again, if the partition is still ours
+                self._health.failed(f"commit: {error_text(failure)}")
+            else:
+                self._known[key] = part.offset
+                self._health.answered()
+
+    def drop(self, lanes: Iterable[PartitionWorker[T]]) -> None:
+        """Of partitions that were taken away: what we know of them is no longer true."""
+        for lane in lanes:
+            self._sent.pop(lane.key, None)
+            self._known.pop(lane.key, None)
+
+
+def _done[T](lanes: Iterable[PartitionWorker[T]], but: dict[PartitionKey, int]) -> list[TopicPartition]:
+    return [
+        TopicPartition(*lane.key, done)
+        for lane in lanes
+        if (done := lane.done) is not None and done != but.get(lane.key)
+    ]

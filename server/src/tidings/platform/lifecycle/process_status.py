@@ -1,0 +1,149 @@
+"""What the process knows of itself: its phase and each component's state, as a snapshot for other threads.
+
+Components are asked on the loop only; the admin server's thread reads the last snapshot.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from prometheus_client import Gauge
+
+from tidings.kernel.clock import Clock
+from tidings.platform.lifecycle.component import Component, Health, describe_error
+from tidings.platform.telemetry import logs
+from tidings.platform.telemetry.masking import mask_secrets
+from tidings.platform.telemetry.metrics import MetricFamily, Metrics
+
+log = logs.get_logger(__name__)
+
+
+class Phase(StrEnum):
+    """Of the process. Only `RUNNING` can be ready."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    DRAINING = "draining"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+class ComponentState(StrEnum):
+    """Of a component."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    STARTED = "started"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentReport:
+    """A component at one moment. `ok` only if it is started and says so."""
+
+    name: str
+    state: ComponentState
+    ok: bool
+    gates_readiness: bool
+    reason: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    """The whole process at one moment."""
+
+    phase: Phase
+    components: tuple[ComponentReport, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        return self.phase is Phase.RUNNING and not any(
+            part.gates_readiness and not part.ok for part in self.components
+        )
+
+
+FIRST_ANSWER_S = 2.0
+
+
+@dataclass(slots=True)
+class _Entry:
+    component: Component
+    since: datetime
+    state: ComponentState = ComponentState.WAITING
+    was_ok: bool | None = None
+    words: str = ""
+
+
+class ProcessStatus:
+    """Written on the loop; `report` may be read by any thread."""
+
+    def __init__(self, clock: Clock, metrics: Metrics) -> None:
+        self._clock = clock
+        self._metrics = metrics
+        self._is_ready = metrics.gauge("process_ready", "1 when /readyz is green.")
+        self._is_ok = MetricFamily[Gauge]()
+        self._phase = Phase.STARTING
+        self._entries: dict[str, _Entry] = {}
+        self.report = ProcessReport(self._phase, ())
+
+    def declare(self, components: Sequence[Component]) -> None:
+        now = self._clock.now()
+        self._entries = {component.name: _Entry(component, now) for component in components}
+        if len(self._entries) != len(components):
+            raise ValueError(f"two components have one name: {[part.name for part in components]}")
+        names = {"component": list(self._entries)}
+        self._is_ok = self._metrics.gauges("component_ok", "1 when the component is well.", names)
+        self.publish()
+
+    def enter(self, phase: Phase) -> None:
+        self._phase = phase
+        self.publish()
+
+    def mark(self, component: Component, state: ComponentState, words: str = "") -> None:
+        entry = self._entries[component.name]
+        entry.state, entry.words, entry.since = state, words, self._clock.now()
+        self.publish()
+
+    def publish(self) -> None:
+        """Ask everybody; tell the log who fell ill and who is well again."""
+        reports = tuple(self._look(entry) for entry in self._entries.values())
+        self.report = ProcessReport(self._phase, reports)
+        self._is_ready.set(self.report.is_ready)
+
+    def _look(self, entry: _Entry) -> ComponentReport:
+        health = self._health(entry)
+        if (
+            entry.state is ComponentState.STARTED
+            and health.ok is not entry.was_ok
+            and not self._is_new(entry, health)
+        ):
+            self._tell(entry, health)
+        part = entry.component
+        reason = mask_secrets(health.reason)
+        return ComponentReport(part.name, entry.state, health.ok, part.gates_readiness, reason, health.since)
+
+    def _is_new(self, entry: _Entry, health: Health) -> bool:
+        """Started just now, and not answered yet: nothing that anybody need be told of."""
+        age_s = (self._clock.now() - entry.since).total_seconds()
+        return entry.was_ok is None and not health.ok and 0 <= age_s < FIRST_ANSWER_S
+
+    def _health(self, entry: _Entry) -> Health:
+        if entry.state is not ComponentState.STARTED:
+            return Health(ok=False, reason=entry.words or entry.state, since=entry.since)
+        try:
+            return entry.component.health() or Health(ok=True, reason="", since=entry.since)
+        except Exception as error:  # noqa: BLE001 - a report with a hole in it is better than none
+            return Health(ok=False, reason=f"can't say how it is: {describe_error(error)}", since=entry.since)
+
+    def _tell(self, entry: _Entry, health: Health) -> None:
+        name, was_ok = entry.component.name, entry.was_ok
+        entry.was_ok = health.ok
+        self._is_ok[name].set(health.ok)
+        if not health.ok:
+            log.warning("component is not well", component=name, reason=health.reason)
+        elif was_ok is False:
+            log.info("component is well again", component=name)

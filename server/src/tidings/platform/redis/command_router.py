@@ -1,0 +1,151 @@
+"""A Lua script: a `.lua` file beside the code that uses it. Atomic on its node; not rolled back if it fails.
+
+An error that a script returns starts with a word of its own, not with one of the server's (`errors.REJECTION_CODES`).
+"""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+from tidings.platform.redis.connection import RedisConnection
+from tidings.platform.redis.errors import (
+    REJECTION_CODES,
+    AskRedirectError,
+    ClusterDownError,
+    MovedRedirectError,
+    NoScriptError,
+    OutcomeUnknownError,
+    RedisError,
+    ScriptFailedError,
+    ServerError,
+    TryAgainError,
+    UnreachableError,
+)
+from tidings.platform.redis.keys import Key, common_slot
+from tidings.platform.redis.pipeline import Arg, Reply, pack_command
+from tidings.platform.redis.topology import Topology
+
+
+@dataclass(frozen=True)
+class Script:
+    name: str
+    source: str
+    key_count: int
+    """How many keys it takes, all of one slot. Everything else comes as ARGV."""
+    is_read: bool = False
+    """It only reads; the server holds it to that, so an unanswered run may be repeated."""
+
+    @classmethod
+    def load(cls, package: str, file: str, *, keys: int, is_read: bool = False) -> "Script":
+        return cls(file, files(package).joinpath(file).read_text("utf-8"), keys, is_read)
+
+    @cached_property
+    def sha(self) -> str:
+        return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+    @property
+    def by_hash(self) -> str:
+        return "EVALSHA_RO" if self.is_read else "EVALSHA"
+
+    @property
+    def by_source(self) -> str:
+        return "EVAL_RO" if self.is_read else "EVAL"
+
+
+_ASKING = pack_command("ASKING")
+_DOUBTFUL = ("READONLY", "CLUSTERDOWN")
+_TRIES = 8
+_RETRY_S = 0.01
+
+
+class CommandRouter:
+    def __init__(self, nodes: Topology) -> None:
+        self._nodes = nodes
+        self._loop = asyncio.get_running_loop()
+
+    async def call(self, frame: bytes, slot: int, deadline: float, *, is_read: bool) -> Reply:
+        if not self._nodes.is_known:
+            await self._wait_for_nodes(deadline)
+        try:
+            return await self._nodes.link(slot).submit(frame, deadline)
+        except RedisError as error:
+            return await self._recover(error, frame, slot, deadline, is_read=is_read)
+
+    async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Arg], deadline: float) -> Reply:
+        """By its hash; a server that does not hold it gets the source, which it then keeps."""
+        slot = common_slot(keys)
+        by_hash = pack_command(script.by_hash, script.sha, len(keys), *keys, *args)
+        try:
+            return await self.call(by_hash, slot, deadline, is_read=script.is_read)
+        except NoScriptError:
+            by_source = pack_command(script.by_source, script.source, len(keys), *keys, *args)
+        except ServerError as error:
+            raise script_error_from(script, error) from error
+        try:
+            return await self.call(by_source, slot, deadline, is_read=script.is_read)
+        except ServerError as error:
+            raise script_error_from(script, error) from error
+
+    async def _recover(
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, *, is_read: bool
+    ) -> Reply:
+        for attempt in range(_TRIES):
+            if not self._is_recoverable(error, is_read=is_read):
+                raise error
+            try:
+                return await self._retry(error, frame, slot, deadline, attempt)
+            except RedisError as next_error:
+                error = next_error
+        if isinstance(error, OutcomeUnknownError):
+            raise error
+        raise ClusterDownError(f"CLUSTERDOWN sent around {_TRIES} times: {error}")
+
+    def _is_recoverable(self, error: RedisError, *, is_read: bool) -> bool:
+        if isinstance(error, OutcomeUnknownError):
+            return is_read and not error.is_late
+        if isinstance(error, UnreachableError):
+            self._nodes.report_unreachable()
+        elif isinstance(error, ServerError) and error.code in _DOUBTFUL:
+            self._nodes.mark_stale()
+        return isinstance(error, MovedRedirectError | TryAgainError)
+
+    async def _retry(
+        self, error: RedisError, frame: bytes, slot: int, deadline: float, attempt: int
+    ) -> Reply:
+        if isinstance(error, AskRedirectError):
+            return await _ask(self._nodes.at(error.address), frame, deadline)
+        if isinstance(error, MovedRedirectError):
+            self._nodes.moved(error.slot, error.address)
+        if isinstance(error, TryAgainError):
+            await asyncio.sleep(_RETRY_S * 2**attempt * random.random())  # noqa: S311 - no secret
+        return await self._nodes.link(slot).submit(frame, deadline)
+
+    async def _wait_for_nodes(self, deadline: float) -> None:
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._nodes.ready()
+        except TimeoutError:
+            raise UnreachableError("no node of the cluster has answered yet") from None
+
+
+async def _ask(link: RedisConnection, frame: bytes, deadline: float) -> Reply:
+    # both are taken in one breath, so nothing gets between them on the wire; if ASKING fails, so does the other
+    link.submit(_ASKING, deadline).add_done_callback(_look_at)
+    return await link.submit(frame, deadline)
+
+
+def _look_at(future: asyncio.Future[Reply]) -> None:
+    """An error that nobody looked at would be reported."""
+    if not future.cancelled():
+        future.exception()
+
+
+def script_error_from(script: Script, error: ServerError) -> RedisError:
+    """Turned away at the gate, or failed inside?"""
+    if error.code in REJECTION_CODES and "user_script" not in str(error):
+        return error
+    return ScriptFailedError(script.name, str(error))

@@ -1,0 +1,235 @@
+"""Leases between relay processes: each open shard is read by one of them, and every process has its fair share.
+
+Nobody's wall clock counts. A lease is over when its counter did not move for `lease_s` on my own monotonic clock; a
+holder gives it up, unasked, when it could not renew it for as long on its own.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from tidings.kernel.clock import Clock
+from tidings.relay import rules
+from tidings.relay.model import Lease, RecordPage, ShardId, StreamShard
+from tidings.relay.ports import (
+    ChangeStream,
+    LeaseStore,
+    RelaySourceUnavailableError,
+    StreamIteratorExpiredError,
+    TrimmedError,
+)
+
+
+class _WatchedLease(NamedTuple):
+    """A lease as it was last seen, and since when it has looked like this."""
+
+    lease: Lease
+    since: float
+
+
+class ClaimResult(NamedTuple):
+    """`has_gap`: what came before this shard is gone, and was not audited. `was_free`: nobody lost it by this."""
+
+    lease: Lease
+    has_gap: bool
+    was_free: bool
+
+
+class _HeldLease(NamedTuple):
+    """`since`: when the renewal that made it was begun."""
+
+    lease: Lease
+    since: float
+
+
+@dataclass(slots=True)
+class ShardLeases:
+    store: LeaseStore
+    me: str
+    clock: Clock
+    lease_s: float
+    _watched: dict[ShardId, _WatchedLease] = field(default_factory=dict)
+    _held: dict[ShardId, _HeldLease] = field(default_factory=dict)
+    _finished: dict[ShardId, Lease] = field(default_factory=dict)
+
+    @property
+    def held_shards(self) -> Sequence[ShardId]:
+        return tuple(self._held)
+
+    async def claims(self, shards: Sequence[StreamShard], limit: int) -> AsyncIterator[ClaimResult]:
+        """Read the leases once, then take up to `limit` that are free, or one that another process holds.
+
+        Ends early where another process was quicker: the leases have changed since they were read.
+        """
+        by_id = {shard.id: shard for shard in shards}
+        leases = await self._read(shards)
+        self._watch(leases)
+        open_ = rules.may_begin(shards, leases)
+        over = {shard for shard in open_ if self._is_over(shard)}
+        for _ in range(limit):
+            wanted = rules.shards_to_claim(self.me, open_, leases, over)
+            if wanted is None or wanted in self._held:
+                return
+            has_gap = wanted not in leases and rules.has_gap(by_id[wanted], shards, leases)
+            taken = await self._take(wanted, leases.get(wanted))
+            if taken is None:
+                return
+            leases[wanted] = taken
+            yield ClaimResult(taken, has_gap, wanted in over)
+            if wanted not in over:
+                return
+            over.discard(wanted)
+
+    async def _read(self, shards: Sequence[StreamShard]) -> dict[ShardId, Lease]:
+        """A finished lease stays finished: of a day's shards most are, and they are not read again."""
+        parents = {shard.parent for shard in shards if shard.parent is not None}
+        wanted = {shard.id for shard in shards} | parents
+        known = {shard: lease for shard, lease in self._finished.items() if shard in wanted}
+        leases = {**known, **await self.store.read(wanted - known.keys())}
+        self._finished = {shard: lease for shard, lease in leases.items() if lease.is_finished}
+        return leases
+
+    async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
+        """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""
+        held = self._held.get(shard)
+        if held is None:
+            return False
+        began = self.clock.monotonic()
+        renewed = await self.store.renew(held.lease, checkpoint)
+        if renewed is None:
+            self.drop(shard)
+            return False
+        self._held[shard] = _HeldLease(renewed, began)
+        return True
+
+    async def release(self, shard: ShardId, checkpoint: str | None) -> None:
+        held = self._held.pop(shard, None)
+        if held is not None:
+            await self.store.release(held.lease, checkpoint)
+
+    def holds(self, shard: ShardId) -> bool:
+        """By my own clock, which runs out before anybody else's does: he began to count after I had written."""
+        held = self._held.get(shard)
+        return held is not None and self.clock.monotonic() - held.since < self.lease_s
+
+    def drop(self, shard: ShardId) -> None:
+        self._held.pop(shard, None)
+
+    async def _take(self, shard: ShardId, seen: Lease | None) -> Lease | None:
+        began = self.clock.monotonic()
+        taken = await self.store.take(shard, seen, self.me)
+        if taken is not None:
+            self._held[shard] = _HeldLease(taken, began)
+        return taken
+
+    def _watch(self, leases: rules.LeaseByShard) -> None:
+        now = self.clock.monotonic()
+        before, self._watched = self._watched, {}
+        for shard, lease in leases.items():
+            known = before.get(shard)
+            is_same = known is not None and known.lease.counter == lease.counter
+            self._watched[shard] = known if known is not None and is_same else _WatchedLease(lease, now)
+
+    def _is_over(self, shard: ShardId) -> bool:
+        watched = self._watched.get(shard)
+        if shard in self._held:
+            return False
+        if watched is None or watched.lease.holder is None:
+            return True
+        return self.clock.monotonic() - watched.since >= self.lease_s
+
+
+type Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPolicy:
+    """Wait at least `busy_s` between two reads of a shard, twice as long after each empty one, up to `idle_s`.
+
+    An empty read is charged as well. While reads fail, the wait grows to `longest_s`.
+    """
+
+    busy_s: float = 0.4
+    idle_s: float = 5.0
+    longest_s: float = 20.0
+
+
+class PageHandler(Protocol):
+    """Takes a page before the next is read. Returns when there is room for more."""
+
+    def __call__(self, page: RecordPage, /) -> Awaitable[None]: ...
+
+
+@dataclass(slots=True)
+class ShardReader:
+    """`read_to`: the last record that was handed on. `is_at_end`: the last page was empty."""
+
+    stream: ChangeStream
+    shard: ShardId
+    read_to: str | None
+    take: PageHandler
+    on_trimmed: Callable[[ShardId], None]
+    policy: ReadPolicy = field(default_factory=ReadPolicy)
+    sleep: Sleep = asyncio.sleep
+    is_done: bool = False
+    is_at_end: bool = False
+    _iterator: str | None = None
+    _was_at_end: bool = False
+    """Of this iterator: there was nothing that it could have missed."""
+    _failures: int = 0
+    _empties: int = 0
+    """Reads without a record, one after the other."""
+
+    async def run(self) -> None:
+        """Until the end of the shard."""
+        while not self.is_done:
+            await self.sleep(await self.step())
+
+    async def step(self) -> float:
+        """One try to read a page. Answers how long to wait before the next."""
+        try:
+            page = await self._page()
+        except RelaySourceUnavailableError:
+            return self._after_failure()
+        except StreamIteratorExpiredError:
+            self._forget_iterator()
+            return self.policy.busy_s
+        except TrimmedError:
+            self._begin_anew()
+            return self.policy.busy_s
+        self._failures = 0
+        if page.records:
+            await self.take(page)
+            self.read_to = page.records[-1].number
+        self._iterator = page.iterator
+        self._was_at_end = not page.records
+        self.is_done = page.iterator is None
+        self.is_at_end = self.is_done or not page.records
+        self._empties = 0 if page.records else self._empties + 1
+        return rules.backoff_s(self.policy.busy_s, self.policy.idle_s, self._empties)
+
+    async def _page(self) -> RecordPage:
+        if self._iterator is None:
+            self._iterator = await self.stream.iterator(self.shard, self.read_to)
+        return await self.stream.page(self._iterator)
+
+    def _begin_anew(self) -> None:
+        """What lay between is lost to the audit: somebody has to run the repair job.
+
+        Unless nothing did: an iterator lives for minutes and a record for a day, so one that stood at the end can't
+        have been overtaken. DynamoDB Local says so of the first record of an empty shard.
+        """
+        if not self._was_at_end:
+            self.on_trimmed(self.shard)
+            self.read_to = None
+        self._forget_iterator()
+
+    def _forget_iterator(self) -> None:
+        self._iterator, self._was_at_end = None, False
+
+    def _after_failure(self) -> float:
+        longest = rules.backoff_s(self.policy.busy_s, self.policy.longest_s, self._failures)
+        self._failures += 1
+        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing

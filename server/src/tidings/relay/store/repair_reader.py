@@ -1,0 +1,56 @@
+"""What the repair job reads: logs, and which chats a user is in."""
+
+from collections.abc import Sequence
+
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Item
+from tidings.platform.dynamo.errors import DynamoError, raise_read_error
+from tidings.platform.dynamo.requests import Query
+from tidings.schema.tables.items.chats import chat_key, user_key
+from tidings.schema.tables.patterns import chats as chat_patterns
+from tidings.schema.tables.patterns import chats as patterns
+
+MAX_CONCURRENT = 200
+
+
+class DynamoRepairReader:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def head(self, chat: ChatKey) -> int:
+        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
+        items = await self._query(query)
+        return int(items[0]["sequence"]) if items else 0
+
+    async def items(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Item]:
+        """Entries as they stand in the table."""
+        query = Query(
+            condition="chat_id = :c AND #s BETWEEN :low AND :high",
+            names={"#s": "sequence"},
+            values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
+            limit=MAX_CONCURRENT,
+        )
+        return await self._query(query)
+
+    async def chats_of(self, tenant: TenantId, user: UserId) -> Sequence[ChatKey]:
+        """All that the user ever was in; of the last seconds some may be missing."""
+        query = Query(condition="user_id = :u", values={":u": user_key(tenant, user)})
+        found: list[ChatKey] = []
+        try:
+            async for page in self._client.pages(chat_patterns.LIST_CHATS_OF_USER, query):
+                found += [_chat(item) for item in page.items]
+        except DynamoError as error:
+            raise_read_error(error)
+        return found
+
+    async def _query(self, query: Query) -> Sequence[Item]:
+        try:
+            return (await self._client.query(patterns.REPAIR, query)).items
+        except DynamoError as error:
+            raise_read_error(error)
+
+
+def _chat(item: Item) -> ChatKey:
+    tenant, _, chat = str(item["chat_id"]).partition("#")
+    return ChatKey(TenantId(tenant), ChatId(chat))

@@ -1,0 +1,116 @@
+"""The stream of the table `messages`, by the four calls."""
+
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
+
+from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.platform.dynamo.errors import (
+    DynamoError,
+    IteratorExpiredError,
+    NotFoundError,
+    RecordsTrimmedError,
+)
+from tidings.platform.dynamo.streams import ChangeType, Records, StartAt, StreamDescription, StreamList
+from tidings.platform.dynamo.streams import StreamRecord as Told
+from tidings.relay.model import ContentExpired, EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
+from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
+
+_TABLE = "messages"
+_CHAT_PARTS, _EPHEMERAL_PARTS = 2, 3
+
+
+class StreamsCalls(Protocol):
+    async def list_streams(self, table: str | None = None, *, start: str | None = None) -> StreamList: ...
+
+    async def describe(self, stream_arn: str, *, start: str | None = None) -> StreamDescription: ...
+
+    async def iterator(
+        self, stream_arn: str, shard_id: str, start: StartAt, sequence_number: str | None = None
+    ) -> str: ...
+
+    async def records(self, iterator: str, *, limit: int | None = None) -> Records: ...
+
+
+class DynamoChangeStream:
+    """Also reads a stream that was switched off: for 24 hours it still has what nobody may have audited."""
+
+    def __init__(self, calls: StreamsCalls, *, page_records: int = 1000) -> None:
+        self._calls = calls
+        self._page_records = page_records
+        self._stream_of: dict[ShardId, str] = {}
+
+    async def shards(self) -> Sequence[StreamShard]:
+        try:
+            return [shard for stream in await self._streams() for shard in await self._shards_of(stream)]
+        except DynamoError as error:
+            _fail(error)
+
+    async def iterator(self, shard: ShardId, after: str | None) -> str:
+        start = StartAt.OLDEST if after is None else StartAt.AFTER
+        try:
+            return await self._calls.iterator(self._stream_of[shard], shard, start, after)
+        except DynamoError as error:
+            _fail(error)
+
+    async def page(self, iterator: str) -> RecordPage:
+        try:
+            told = await self._calls.records(iterator, limit=self._page_records)
+        except DynamoError as error:
+            _fail(error)
+        return RecordPage([_record(each) for each in told.records], told.iterator)
+
+    async def _streams(self) -> Sequence[str]:
+        found: list[str] = []
+        start: str | None = None
+        while True:
+            told = await self._calls.list_streams(_TABLE, start=start)
+            found += [stream.stream_arn for stream in told.streams]
+            start = told.last_evaluated_stream_arn
+            if start is None:
+                return found
+
+    async def _shards_of(self, stream: str) -> Sequence[StreamShard]:
+        found: list[StreamShard] = []
+        start: str | None = None
+        while True:
+            told = await self._calls.describe(stream, start=start)
+            for each in told.shards:
+                shard = ShardId(each.shard_id)
+                self._stream_of[shard] = stream
+                found.append(
+                    StreamShard(
+                        shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id)
+                    )
+                )
+            start = told.last_evaluated_shard_id
+            if start is None:
+                return found
+
+
+def _fail(error: DynamoError) -> NoReturn:
+    if isinstance(error, IteratorExpiredError):
+        raise StreamIteratorExpiredError from error
+    if isinstance(error, RecordsTrimmedError):
+        raise TrimmedError from error
+    if error.transient or isinstance(error, NotFoundError):  # the table may be on its way
+        raise RelaySourceUnavailableError(f"the stream: {error}") from error
+    raise error
+
+
+def _record(on_commit: Told) -> ShardRecord:
+    at_ms = None if on_commit.created_at is None else round(on_commit.created_at.timestamp() * 1000)
+    return ShardRecord(on_commit.sequence_number, at_ms, _news(on_commit), on_commit.size_bytes)
+
+
+def _news(on_commit: Told) -> EntryCommitted | ContentExpired | None:
+    """New entries, and ephemeral content that its time has removed. Edits, redactions and the rest tell nothing here:
+    each has an entry of its own.
+    """
+    parts = str(on_commit.keys["chat_id"]).split("#")
+    chat = ChatKey(TenantId(parts[0]), ChatId(parts[1]))
+    sequence = int(on_commit.keys["sequence"])
+    if on_commit.change is ChangeType.INSERT and len(parts) == _CHAT_PARTS:
+        return EntryCommitted(chat, sequence)
+    if on_commit.change is ChangeType.REMOVE and on_commit.is_expiry and len(parts) == _EPHEMERAL_PARTS:
+        return ContentExpired(chat, sequence)
+    return None

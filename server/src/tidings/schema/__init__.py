@@ -1,0 +1,1 @@
+"""The tables and topics of an installation: declaration, plan, apply and check."""

@@ -1,0 +1,214 @@
+"""Items of users, sessions, tenants and leases."""
+
+from tidings.schema.tables.items.chats import EPOCH, OWN_USER, USER
+from tidings.schema.tables.limits import (
+    MS,
+    PART_BYTES,
+    SECONDS,
+    TIME,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    NumberLimit,
+    TextLimit,
+)
+from tidings.schema.tables.model import Growth, KeyTemplate, TableItem
+
+PHONE = KeyTemplate("{tenant}#{phone}")
+PHONE_CLAIM = KeyTemplate("{tenant}#phone#{phone}")
+SESSION_KEY = KeyTemplate("{tenant}#{session}")
+CODE_KEY = KeyTemplate("{tenant}#code#{key}")
+CODE_SORT = KeyTemplate("code")
+TENANT = KeyTemplate("{tenant}")
+SETTINGS_KEY = KeyTemplate("settings")
+API_KEY_KEY = KeyTemplate("key#{key}")
+SYSTEM = KeyTemplate("_system")
+INSTALLATION_KEY = KeyTemplate("installation")
+SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
+LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
+REVOCATIONS = KeyTemplate("_system#revoked")
+REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
+
+_MAC = BlobLimit(32)
+"""Under the tenant's key, over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
+
+USER_ROW = TableItem(
+    "user",
+    OWN_USER,
+    None,
+    {
+        "phone_number": TextLimit(PHONE.max_bytes),
+        "phone_verified": FlagLimit(),
+        "display_name": TextLimit(256),
+        "avatar_uri": TextLimit(1024),
+        "last_seen": TextLimit(8),
+        "phone_search": TextLimit(8),
+        "sessions_epoch": NumberLimit(9),
+        "not_before": TIME,
+        "suspended_at": TIME,
+        "created_at": TIME,
+        "updated_at": TIME,
+    },
+    max_bytes=2 * 1024,
+    holds="identity and profile, who may see when the user is there and find them by phone; `sessions_epoch` goes up when all sessions are ended, "
+    "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
+)
+# Carries no `phone_number`, or the index would show it beside the user.
+CLAIM = TableItem(
+    "phone claim",
+    PHONE_CLAIM,
+    None,
+    {"owner": USER, "created_at": TIME, "mac": _MAC},
+    max_bytes=512,
+    holds="whose number it is: written in one transaction with the user, so that a number has one user",
+)
+SESSION = TableItem(
+    "session",
+    SESSION_KEY,
+    None,
+    {
+        "user_id": TextLimit(OWN_USER.max_bytes),
+        "device_id": USER,
+        "device_name": TextLimit(128),
+        "refresh_token_hash": BlobLimit(32),
+        "previous_token_hash": BlobLimit(32),
+        "rotation_key_hash": BlobLimit(32),
+        "epoch": NumberLimit(9),
+        "created_at": TIME,
+        "refreshed_at": TIME,
+        "expires_at": TIME,
+        "ttl": SECONDS,
+        "mac": _MAC,
+    },
+    max_bytes=1024,
+    holds="a login of a device and its refresh-token family",
+)
+
+_NAMED: AttributeLimits = {"name": TextLimit(128), "created_at": TIME, "updated_at": TIME}
+
+TENANT_SETTINGS = TableItem(
+    "settings",
+    TENANT,
+    SETTINGS_KEY,
+    {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": _MAC},
+    max_bytes=17 * 1024,
+    holds="what the tenant has set",
+)
+API_KEY = TableItem(
+    "API key",
+    TENANT,
+    API_KEY_KEY,
+    {
+        **_NAMED,
+        "secret_hash": BlobLimit(32),
+        "scopes": ListLimit(16, TextLimit(32)),
+        "revoked_at": TIME,
+        "expires_at": TIME,
+        "last_used_at": TIME,
+        "mac": _MAC,
+    },
+    max_bytes=1024,
+    holds="hash and rights of an API key, when it expires, and its last use, at most an hour behind; the MAC does not "
+    "cover the last use",
+    growth=Growth("planned: 1,000 keys of a tenant", 1_000),
+)
+SIGNING_KEY = TableItem(
+    "signing key",
+    TENANT,
+    SIGNING_KEY_KEY,
+    {**_NAMED, "jwk": BlobLimit(4096), "not_after": TIME, "mac": _MAC},
+    max_bytes=5 * 1024,
+    holds="a public key that the tenant's tokens are verified with",
+    growth=Growth("planned: 1,000 keys of a tenant", 1_000),
+)
+DATA_KEY = TableItem(
+    "data key",
+    TENANT,
+    KeyTemplate("data_key#{key}"),
+    {**_NAMED, "wrapped_key": BlobLimit(1024), "wrapped_by": TextLimit(256)},
+    max_bytes=2 * 1024,
+    holds="a wrapped key that content or fingerprints are made with; lost, they cannot be read again",
+    growth=Growth("planned: one a day for 27 years", 10_000),
+)
+ONE_TIME_CODE = TableItem(
+    "one-time code",
+    CODE_KEY,
+    CODE_SORT,
+    {"code_hash": BlobLimit(32), "tries": NumberLimit(2), "ttl": SECONDS, "mac": _MAC},
+    max_bytes=512,
+    holds="a code that was sent out, until it is used; of the number only what the hash covers",
+)
+
+INSTALLATION = TableItem(
+    "installation",
+    SYSTEM,
+    INSTALLATION_KEY,
+    {
+        "epoch": EPOCH,
+        "phase": TextLimit(8),
+        "restored_to": TextLimit(32),
+        "log_id": TextLimit(64),
+        "updated_at": TIME,
+    },
+    max_bytes=512,
+    holds="the installation's epoch, whether a restore is being finished, and which table its log is: so a copy is known",
+)
+
+LISTED_TENANT = TableItem(
+    "listed tenant",
+    SYSTEM,
+    LISTED_TENANT_KEY,
+    {"created_at": TIME},
+    max_bytes=512,
+    holds="that there is this tenant, so that tenants can be listed; written in one transaction with its settings",
+    growth=Growth("planned: 1 million tenants", 1_000_000),
+)
+REVOCATION = TableItem(
+    "revocation",
+    REVOCATIONS,
+    REVOCATION_KEY,
+    {
+        "owner": TextLimit(PART_BYTES["tenant"]),
+        "user_id": USER,
+        "session_id": TextLimit(PART_BYTES["session"]),
+        "kid": TextLimit(64),
+        "from_ms": MS,
+        "ttl": SECONDS,
+    },
+    max_bytes=512,
+    holds="a session, user or signing key whose credentials ended, for an hour: every process reads the newest every "
+    "two seconds, forgets what it has cached of them, and a gateway closes their sockets",
+    growth=Growth("planned: 1,000 a second, for the hour of the TTL", 3_600_000),
+)
+
+LEASE = TableItem(
+    "lease",
+    KeyTemplate("_system#{lease}"),
+    None,
+    {
+        "holder": TextLimit(128),
+        "token": NumberLimit(15),
+        "until_ms": MS,
+        "checkpoint": TextLimit(128),
+        "updated_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="who does a work that one process does at a time, until when, and how far it got",
+)
+SHARD_LEASE = TableItem(
+    "shard lease",
+    KeyTemplate("_system#relay#{stream_shard}"),
+    None,
+    {
+        "holder": TextLimit(128),
+        "token": NumberLimit(15),
+        "checkpoint": TextLimit(128),
+        "updated_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="which relay reads a shard of the stream, and up to where everything in it was handled. `token` goes up with "
+    "every write: a lease whose token stands still is over, by the clock of whoever watches it",
+)

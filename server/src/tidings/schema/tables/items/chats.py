@@ -1,0 +1,272 @@
+"""Items of the chat tables: the log, what follows it, memberships, chat lists, the pending queue."""
+
+from functools import lru_cache
+
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.schema.tables.limits import (
+    CONTENT_BYTES,
+    EMOJI,
+    EMOJI_BYTES,
+    INTERVALS,
+    MAX_JOINS_PER_ENTRY,
+    MS,
+    PART_BYTES,
+    PREVIEW_BYTES,
+    REACTION_DIGITS,
+    REACTORS,
+    SEAL_BYTES,
+    SECONDS,
+    SEQUENCE,
+    SEQUENCE_DIGITS,
+    SOME_MEMBERS,
+    TIME,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    SetLimit,
+    TextLimit,
+)
+from tidings.schema.tables.model import Growth, KeyTemplate, TableItem
+
+USER = TextLimit(PART_BYTES["user"])
+MESSAGE_ID = TextLimit(PART_BYTES["message"])
+CLIENT_KEY = TextLimit(PART_BYTES["client_key"])
+CONTENT = BlobLimit(CONTENT_BYTES + SEAL_BYTES)
+PREVIEW = BlobLimit(PREVIEW_BYTES + SEAL_BYTES)
+FINGERPRINT = BlobLimit(32)
+KIND = TextLimit(16)
+EPOCH = NumberLimit(10)
+
+LOG_METRIC = "tidings_relay_largest_log_bytes"
+USERS_OF_A_CHAT = 100_000
+CHATS_OF_A_USER = 100_000
+_OF_LOG = Growth("a chat's log is kept for ever", measured_by=LOG_METRIC)
+
+CHAT = KeyTemplate("{tenant}#{chat}")
+OWN_USER = KeyTemplate("{tenant}#{user}")
+KEY_SORT = KeyTemplate("{sender}#{client_key}")
+BLOCK_SORT = KeyTemplate("block#{other}")
+
+
+@lru_cache(maxsize=50_000)
+def chat_key(chat: ChatKey) -> str:
+    """Kept, because whoever asks for a chat asks for it again."""
+    return CHAT.render(tenant=chat.tenant, chat=chat.chat)
+
+
+def user_key(tenant: TenantId, user: UserId) -> str:
+    return OWN_USER.render(tenant=tenant, user=user)
+
+
+_ENTRY: AttributeLimits = {
+    "message_id": MESSAGE_ID,
+    "kind": KIND,
+    "ordinal": SEQUENCE,
+    "sender_id": USER,
+    "client_message_id": CLIENT_KEY,
+    "fingerprint": FINGERPRINT,
+    "epoch": EPOCH,
+    "created_at": TIME,
+}
+_BODY: AttributeLimits = {"content": CONTENT, "content_type": TextLimit(64)}
+
+MESSAGE = TableItem(
+    "message",
+    CHAT,
+    SEQUENCE,
+    {**_ENTRY, **_BODY, "edited_at": TIME, "redacted_at": TIME, "visible_until": MS},
+    max_bytes=5 * 1024,
+    holds="a message: its content, or, if it was sent with `ttl_seconds`, until when that may be seen",
+    growth=_OF_LOG,
+)
+MESSAGE_WITH_REACTIONS = TableItem(
+    "message with reactions",
+    CHAT,
+    SEQUENCE,
+    {
+        **MESSAGE.attributes,
+        "reaction_counts": MapLimit(EMOJI, EMOJI_BYTES, NumberLimit(7)),
+        "reaction_users": ListLimit(REACTORS, TextLimit(EMOJI_BYTES + 1 + PART_BYTES["user"])),
+    },
+    max_bytes=8 * 1024,
+    holds="a message, its exact count per emoji, and up to 20 of the users who reacted",
+    growth=_OF_LOG,
+)
+CHANGE = TableItem(
+    "change",
+    CHAT,
+    SEQUENCE,
+    {
+        **_ENTRY,
+        "refers_to": SEQUENCE,
+        "emoji": TextLimit(EMOJI_BYTES),
+        "name": TextLimit(256),
+        "role": TextLimit(8),
+    },
+    max_bytes=1024,
+    holds="`edit`, `redaction`, `reaction`, `role`, `rename`, `block`: refers to a message, has no content",
+    growth=_OF_LOG,
+)
+MEMBERS_ENTRY = TableItem(
+    "members entry",
+    CHAT,
+    SEQUENCE,
+    {
+        **_ENTRY,
+        "users": ListLimit(MAX_JOINS_PER_ENTRY, USER),
+        "member_count": NumberLimit(7),
+        "large": FlagLimit(),
+    },
+    max_bytes=7 * 1024,
+    holds="`create`, `join`, `leave`: the users it names, and how many members there are after it",
+    growth=_OF_LOG,
+)
+EPHEMERAL_CONTENT = TableItem(
+    "ephemeral content",
+    KeyTemplate("{tenant}#{chat}#ephemeral"),
+    SEQUENCE,
+    {**_BODY, "expires_at": SECONDS},
+    max_bytes=5 * 1024,
+    holds="the content of a message that was sent with `ttl_seconds`",
+    growth=Growth("fewer than the entries of the chat's log", measured_by=LOG_METRIC),
+)
+REACTION = TableItem(
+    "reaction",
+    KeyTemplate("{tenant}#{chat}#reactions#{sequence}"),
+    NumberLimit(REACTION_DIGITS),
+    {"sender_id": USER, "emoji": TextLimit(EMOJI_BYTES), "created_at": TIME},
+    max_bytes=1024,
+    holds="one reaction of one user to the message at `sequence`; the sort key is a hash of user and emoji",
+    growth=Growth("refused: more than 20 emoji; planned: 100,000 users who react", EMOJI * USERS_OF_A_CHAT),
+)
+LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
+"""Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
+
+_LAST: AttributeLimits = {
+    "preview_sequence": SEQUENCE,
+    "preview_version": SEQUENCE,
+    "last_at": MS,
+    "last_sender": USER,
+    "last_preview": PREVIEW,
+    "preview_expires_at": SECONDS,
+}
+
+COUNTER = TableItem(
+    "head",
+    CHAT,
+    None,
+    {"sequence_counter": SEQUENCE, "ordinal": SEQUENCE, **_LAST, "created_at": TIME, "updated_at": TIME},
+    max_bytes=1024,
+    holds="what is known of a chat's head; follows the log",
+)
+IDEMPOTENCY_KEY = TableItem(
+    "key",
+    CHAT,
+    KEY_SORT,
+    {
+        "message_id": MESSAGE_ID,
+        "sequence": SEQUENCE,
+        "fingerprint": FINGERPRINT,
+        "refused": TextLimit(32),
+        "created_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="where the message with this key went, for senders that keep no position",
+    growth=Growth(
+        "fewer than the entries of the chat's log, and only those of 7 days", measured_by=LOG_METRIC
+    ),
+)
+CHAT_ROW = TableItem(
+    "chat",
+    CHAT,
+    None,
+    {
+        "chat_type": TextLimit(8),
+        "name": TextLimit(256),
+        "created_by": USER,
+        "member_count": NumberLimit(7),
+        "large_since": SEQUENCE,
+        "some_members": SetLimit(SOME_MEMBERS, USER),
+        "created_at": TIME,
+        "updated_at": TIME,
+    },
+    max_bytes=1024,
+    holds="type, name, creator, size, and a few members",
+)
+MEMBERSHIP = TableItem(
+    "membership",
+    CHAT,
+    OWN_USER,
+    {
+        "role": TextLimit(8),
+        "joined_at": TIME,
+        "intervals": ListLimit(INTERVALS, ListLimit(2, NumberLimit(SEQUENCE_DIGITS))),
+        "right_since": SEQUENCE,
+        "blocks": FlagLimit(),
+        "blocked": FlagLimit(),
+    },
+    max_bytes=512,
+    holds="role, and the intervals `(joined, removed]` in which the user is a member",
+    growth=Growth("refused: more than 1,000 members; planned: 100,000 who ever were", USERS_OF_A_CHAT),
+)
+CHAT_LIST_ROW = TableItem(
+    "chat-list row",
+    OWN_USER,
+    CHAT,
+    {
+        "last_acked_sequence": SEQUENCE,
+        "last_acked_ordinal": SEQUENCE,
+        "last_read_sequence": SEQUENCE,
+        "read_ordinal": SEQUENCE,
+        "read_at": MS,
+        "own_sequence": SEQUENCE,
+        "own_ordinal": SEQUENCE,
+        "joined_sequence": SEQUENCE,
+        "joined_ordinal": SEQUENCE,
+        "joined_at": MS,
+        "removed_sequence": SEQUENCE,
+        "other": USER,
+        "last_sequence": SEQUENCE,
+        "last_ordinal": SEQUENCE,
+        **_LAST,
+        "large": FlagLimit(),
+        "archived": FlagLimit(),
+        "pinned": FlagLimit(),
+        "muted_until": MS,
+        "updated_at": MS,
+    },
+    max_bytes=1024,
+    holds="watermarks, ordinals, the last message and flags of one chat of one user",
+    growth=Growth("planned: 100,000 chats of a user", CHATS_OF_A_USER),
+)
+BLOCK = TableItem(
+    "block",
+    OWN_USER,
+    BLOCK_SORT,
+    {"created_at": TIME},
+    max_bytes=1024,
+    holds="whom the user blocks",
+    growth=Growth("planned: 100,000 users whom one user blocks", CHATS_OF_A_USER),
+)
+PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
+PENDING = TableItem(
+    "pending message",
+    OWN_USER,
+    PENDING_SORT,
+    {
+        "chat_id": TextLimit(CHAT.max_bytes),
+        "sequence": SEQUENCE,
+        **_ENTRY,
+        **_BODY,
+        "visible_until": MS,
+        "expires_at": SECONDS,
+        "ttl": SECONDS,
+    },
+    max_bytes=5 * 1024,
+    holds="the envelope of a message for a user without a route",
+    growth=Growth("planned: a message every 3 s while a user is away, for the 30 days of the TTL", 1_000_000),
+)

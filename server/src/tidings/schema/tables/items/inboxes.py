@@ -1,0 +1,347 @@
+"""Items of the one table of notices. Keys as the design's section 8 spells them."""
+
+from tidings.kernel.ids import TenantId, UserId, stable_hash
+from tidings.schema.tables.items.chats import USER
+from tidings.schema.tables.limits import (
+    CATEGORIES,
+    CHUNK_PARTITIONS,
+    CHUNK_USERS,
+    LIVE_BROADCASTS,
+    MS,
+    PART_BYTES,
+    SECONDS,
+    TIME,
+    AttributeLimits,
+    BlobLimit,
+    FlagLimit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    SetLimit,
+    TextLimit,
+)
+from tidings.schema.tables.model import Growth, KeyTemplate, TableItem
+
+OF_TENANT = KeyTemplate("t#{tenant}")
+OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
+OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
+PROFILE_SORT = KeyTemplate("u#{user}")
+BUCKETS = 256
+"""Parts of a tenant's directory."""
+OF_JOB = KeyTemplate("t#{tenant}J#{job}")
+JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
+SHARDS = 16
+"""Of the jobs of a tenant, and of those that are due: one partition would be full at 500 sends a second."""
+
+SETTINGS_SORT = KeyTemplate("st#tenant_settings")
+CONFIG_SORT = KeyTemplate("si#{inbox}")
+CONTENT_SORT = KeyTemplate("v#{version:04d}")
+KEY_SORT = KeyTemplate("k")
+ROW_SORT = KeyTemplate("m#{notice}")
+COUNTS_SORT = KeyTemplate("c#*")
+EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notice}")
+JOB_SORT = KeyTemplate("job")
+CHUNK_SORT = KeyTemplate("k#{chunk:06d}")
+DONE_SORT = KeyTemplate("d#{chunk:06d}")
+LISTED_SORT = KeyTemplate("jb#{job}")
+DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
+DUE = KeyTemplate("t#_Q#{shard}")
+OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notice}")
+OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
+ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
+SEGMENT_SORT = KeyTemplate("sg#{segment}")
+STATE_SORT = KeyTemplate("c#*#b")
+READER_SORT = KeyTemplate("r#{user}")
+OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
+
+NOTIFICATION = TextLimit(PART_BYTES["notice"])
+VERSION = NumberLimit(9)
+COUNT = NumberLimit(7)
+BROADCAST = NumberLimit(9)
+_CHANGED: AttributeLimits = {"created_at": TIME, "updated_at": TIME, "version": VERSION}
+
+CONFIGURATION = (
+    TableItem(
+        "tenant settings",
+        OF_TENANT,
+        SETTINGS_SORT,
+        {**_CHANGED, "settings": BlobLimit(16 * 1024)},
+        max_bytes=17 * 1024,
+        holds="what an inbox has if nothing else is said when it is set",
+    ),
+    TableItem(
+        "inbox config",
+        OF_TENANT,
+        CONFIG_SORT,
+        {
+            **_CHANGED,
+            "title": TextLimit(256),
+            "description": TextLimit(1024),
+            "schema": BlobLimit(32 * 1024),
+            "schema_version": NumberLimit(4),
+            "categories": MapLimit(CATEGORIES, 64, NumberLimit(3)),
+            "retired": ListLimit(CATEGORIES, NumberLimit(3)),
+            "retention_days": NumberLimit(4),
+            "expires_after_s": NumberLimit(9),
+            "default_category": TextLimit(64),
+            "known_users": FlagLimit(),
+        },
+        max_bytes=40 * 1024,
+        holds="schema of payloads, categories and their permanent codes",
+        growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
+    ),
+    TableItem(
+        "segment",
+        OF_TENANT,
+        SEGMENT_SORT,
+        {
+            **_CHANGED,
+            "predicate": BlobLimit(8 * 1024),
+            "list": FlagLimit(),
+            "active": VERSION,
+            "newest": VERSION,
+        },
+        max_bytes=9 * 1024,
+        holds="a predicate, or a list and its active version",
+        growth=Growth("planned: 10,000 segments of a tenant", 10_000),
+    ),
+)
+PROFILE = TableItem(
+    "profile",
+    OF_BUCKET,
+    PROFILE_SORT,
+    {
+        **_CHANGED,
+        "since": MS,
+        "attributes": BlobLimit(4 * 1024),
+        "lists": MapLimit(64, PART_BYTES["segment"], VERSION),
+        # the version before: who is in both is in whichever is active
+        "lists_before": MapLimit(64, PART_BYTES["segment"], VERSION),
+    },
+    max_bytes=15 * 1024,
+    holds="attributes and lists of a user; written with the user's row, so all of them are the tenant's directory",
+    growth=Growth("planned: 100 million users of a tenant in 256 parts", 100_000_000 // BUCKETS),
+)
+
+
+def profile_key(tenant: TenantId, user: UserId) -> dict[str, object]:
+    """Where the user's item in the tenant's directory is."""
+    bucket = stable_hash(user) % BUCKETS
+    return {"PK": OF_BUCKET.render(tenant=tenant, bucket=bucket), "SK": PROFILE_SORT.render(user=user)}
+
+
+BROADCAST_ENTRY = TableItem(
+    "broadcast entry",
+    OF_LOG,
+    ENTRY_SORT,
+    {
+        "kind": TextLimit(16),
+        "id": NOTIFICATION,
+        "notice": NOTIFICATION,
+        "at": MS,
+        "category": NumberLimit(3),
+        "segment": TextLimit(PART_BYTES["segment"]),
+        "hashes": ListLimit(2, NumberLimit(5)),
+        "expires_at_ms": MS,
+        "tracked": FlagLimit(),
+    },
+    max_bytes=1024,
+    holds="publish, ramp, halt, redact, in order; never deleted, or a sequence would be given twice",
+    growth=Growth("planned: 1,000 a day for 2.7 years", 1_000_000),
+)
+CONTENT = TableItem(
+    "content",
+    OF_NOTIFICATION,
+    CONTENT_SORT,
+    {
+        "message": BlobLimit(32 * 1024),
+        "sender": USER,
+        "created_at": TIME,
+        "ttl": SECONDS,
+        "version": NumberLimit(4),
+        "inbox": TextLimit(PART_BYTES["inbox"]),
+        "category": NumberLimit(3),
+        "job": NOTIFICATION,
+        "recall": NOTIFICATION,
+        "host_system_id": TextLimit(PART_BYTES["host_key"]),
+        "label": TextLimit(256),
+        "count": NumberLimit(6),
+        "expires_at_ms": MS,
+        "redacted": MS,
+        "reach": TextLimit(PART_BYTES["segment"]),
+        "tracked": FlagLimit(),
+    },
+    max_bytes=34 * 1024,
+    holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
+    growth=Growth("refused: more than 90 versions beside the current one", 91),
+)
+READER = TableItem(
+    "reader of a broadcast",
+    OF_NOTIFICATION,
+    READER_SORT,
+    {"at": MS},
+    max_bytes=1024,
+    holds="that a user has read a broadcast that was sent to be tracked",
+    growth=Growth("planned: 20 million readers of a tracked broadcast", 20_000_000),
+)
+KEY = TableItem(
+    "idempotency key",
+    OF_KEY,
+    KEY_SORT,
+    {
+        "notice": NOTIFICATION,
+        "job": NOTIFICATION,
+        "fingerprint": BlobLimit(32),
+        "created_at": TIME,
+        "ttl": SECONDS,
+    },
+    max_bytes=1024,
+    holds="what was sent under this key or `host_system_id`",
+)
+DIRECT = TableItem(
+    "direct row",
+    OF_USER,
+    ROW_SORT,
+    {
+        "id": NOTIFICATION,
+        "host_system_id": TextLimit(PART_BYTES["host_key"]),
+        "category": NumberLimit(3),
+        "received": MS,
+        "delivered": MS,
+        "readat": MS,
+        "reopened": MS,
+        "archived": MS,
+        "redacted": MS,
+        "expires_at_ms": MS,
+    },
+    max_bytes=1024,
+    holds="a pointer to a notice, and what the user did with it",
+    growth=Growth("planned: 1 million notices in a user's inbox", 1_000_000),
+)
+COUNTS = TableItem(
+    "direct counts",
+    OF_USER,
+    COUNTS_SORT,
+    {
+        "count": COUNT,
+        # flat, because a delivery adds to them without knowing whether the item is there
+        **{f"n{code}": COUNT for code in range(1, CATEGORIES + 1)},
+        "unseen": COUNT,
+        "read_before": MS,
+        "category_read_before": MapLimit(CATEGORIES, 3, MS),
+        "seen_before": MS,
+        "kept_from": MS,
+        "latest": MS,
+        "version": VERSION,
+        "last_updated": MS,
+    },
+    max_bytes=2 * 1024,
+    holds="unread in all and per category, unseen, watermarks, the inbox's own time",
+)
+STATE = TableItem(
+    "broadcast state",
+    OF_USER,
+    STATE_SORT,
+    {
+        "joined": BROADCAST,
+        "read_before": BROADCAST,
+        "category_read_before": MapLimit(CATEGORIES, 3, BROADCAST),
+        "seen_before": BROADCAST,
+        "read": SetLimit(LIVE_BROADCASTS, BROADCAST),
+        # with the time: a mark of all up to an earlier one leaves it unread
+        "unread": MapLimit(LIVE_BROADCASTS, 12, MS),
+        "archived": SetLimit(LIVE_BROADCASTS, BROADCAST),
+        "version": VERSION,
+        "last_updated": MS,
+    },
+    max_bytes=40 * 1024,
+    holds="what the user did with broadcasts: join point, watermarks, sets",
+)
+EXPIRING = TableItem(
+    "unread that expires",
+    OF_USER,
+    EXPIRING_SORT,
+    {"category": NumberLimit(3), "since": MS, "delivered": MS},
+    max_bytes=1024,
+    holds="stands while an unread notice that expires is counted",
+    growth=Growth("no more than the user's notices", 1_000_000),
+)
+JOBS = (
+    TableItem(
+        "job",
+        OF_JOB,
+        JOB_SORT,
+        {
+            **_CHANGED,
+            "kind": TextLimit(16),
+            "state": TextLimit(16),
+            "inbox": TextLimit(PART_BYTES["inbox"]),
+            "notice": NOTIFICATION,
+            "total": NumberLimit(10),
+            "chunks": NumberLimit(6),
+            "source": NOTIFICATION,
+            "starts": MS,
+            "percent": NumberLimit(3),
+            "ttl": SECONDS,
+        },
+        max_bytes=1024,
+        holds="what is to be done and in which state it is",
+    ),
+    TableItem(
+        "chunk",
+        OF_JOB,
+        CHUNK_SORT,
+        # as lasting as the notices of the inbox: a recall goes through them
+        {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
+        max_bytes=7 * 1024,
+        holds="at most 100 users; immutable",
+        growth=Growth("refused: more than 100,000 users of a notice", 1_000),
+    ),
+    TableItem(
+        "done mark",
+        OF_JOB,
+        DONE_SORT,
+        # outlasts the job itself: without them it would look as if it had yet to be done
+        {"done": NumberLimit(3), "failed": ListLimit(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
+        max_bytes=7 * 1024,
+        holds="that a chunk is done, and for whom it failed",
+        growth=Growth("one for each chunk", 1_000),
+    ),
+    TableItem(
+        "job of a tenant",
+        JOBS_OF_TENANT,
+        LISTED_SORT,
+        {"kind": TextLimit(16), "inbox": TextLimit(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
+        max_bytes=1024,
+        holds="for the list of jobs",
+        growth=Growth("planned: 16 million jobs of a tenant in 16 parts", 1_000_000),
+    ),
+    TableItem(
+        "job due",
+        DUE,
+        DUE_SORT,
+        {
+            "created_at": TIME,
+            "seen": NumberLimit(6),
+            "tries": NumberLimit(3),
+            # the ends of partitions behind whose lag its chunks may wait, by the partition's number
+            "fences": MapLimit(CHUNK_PARTITIONS, 2, NumberLimit(18)),
+        },
+        max_bytes=2 * 1024,
+        holds="a job that waits for its time or runs",
+        growth=Growth("planned: 1.6 million jobs at a time in 16 parts", 100_000),
+    ),
+)
+INBOX = (
+    *CONFIGURATION,
+    PROFILE,
+    BROADCAST_ENTRY,
+    CONTENT,
+    READER,
+    KEY,
+    DIRECT,
+    COUNTS,
+    STATE,
+    EXPIRING,
+    *JOBS,
+)

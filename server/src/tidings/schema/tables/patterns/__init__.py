@@ -1,0 +1,15 @@
+"""Every way in which Tidings touches its tables, by name. A call that is not here can't be made."""
+
+from itertools import chain
+
+from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes
+from tidings.schema.tables.patterns.builders import Pattern
+
+SUBJECTS = (chats, delivery, accounts, inboxes)
+
+PATTERNS: tuple[Pattern, ...] = tuple(
+    value
+    for value in chain.from_iterable(vars(subject).values() for subject in SUBJECTS)
+    if isinstance(value, Pattern)
+)
+REGISTRY = {pattern.name: pattern for pattern in PATTERNS}

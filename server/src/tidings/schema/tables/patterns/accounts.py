@@ -1,0 +1,278 @@
+"""How users, sessions, tenants and leases are used."""
+
+from tidings.platform.dynamo.operations import Consistency
+from tidings.schema.tables.declaration import INBOX, LEASES, SESSIONS, TENANTS, USERS
+from tidings.schema.tables.patterns.builders import (
+    PatternRole,
+    batch_get,
+    batch_write,
+    delete,
+    get,
+    put,
+    query,
+    query_index,
+    transact,
+    update,
+)
+
+READ_USER = get(
+    "users.read",
+    USERS,
+    "user_id",
+    PatternRole.SHOWS,
+    "A user's profile.",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Get user by ID",
+)
+READ_USERS = batch_get(
+    "users.read_many",
+    USERS,
+    "user_ids",
+    PatternRole.SHOWS,
+    "Names for a page of members or senders.",
+    consistency=Consistency.EVENTUAL,
+)
+FIND_BY_PHONE = query_index(
+    "users.find_by_phone",
+    USERS,
+    "phone_number",
+    PatternRole.SHOWS,
+    "Which user may have this number, for users who look for somebody; users.confirm decides.",
+    index="phone_number-index",
+    asked_as="Find user by phone",
+)
+CONFIRM_USER = get(
+    "users.confirm",
+    USERS,
+    "user_id",
+    PatternRole.AUTHORISES,
+    "Is there such a user, and have all sessions been ended since this one began?",
+)
+CONFIRM_USERS = batch_get(
+    "users.confirm_many",
+    USERS,
+    "user_ids",
+    PatternRole.AUTHORISES,
+    "Who of these lets others see when he is there? Asked when somebody watches them.",
+    consistency=Consistency.STRONG,
+)
+FIND_CLAIM = get(
+    "users.find_claim", USERS, "phone#number", PatternRole.AUTHORISES, "Whose number is this? Asked at login."
+)
+CREATE_USER = transact(
+    "users.create",
+    (USERS, INBOX),
+    "user_id, if absent; t#TD#hash, u#U",
+    "Create a user without a phone number, with their item in the tenant's directory: by a server, or at their first "
+    "accepted credential.",
+)
+CREATE_WITH_PHONE = transact(
+    "users.create_with_phone",
+    (USERS, INBOX),
+    "user_id, phone#number, both if absent; t#TD#hash, u#U",
+    "Create a user with their item in the directory and claim the number. Who comes second is shown the claim, and so "
+    "the user.",
+)
+END_SESSIONS = transact(
+    "users.end_sessions",
+    (USERS, TENANTS),
+    "user_id, if it exists; _system#revoked",
+    "Raise `sessions_epoch`: sessions of an earlier one are over, also those that no index shows yet. Set "
+    "`not_before`: the tenant's tokens that were issued earlier are refused.",
+)
+SUSPEND_USER = transact(
+    "users.suspend",
+    (USERS, TENANTS),
+    "user_id, if it exists; _system#revoked",
+    "Refuse every credential of a user, or take that back.",
+)
+LIST_DIRECTORY = query(
+    "users.list_directory",
+    INBOX,
+    "t#TD#0 … t#TD#255, begins with u#prefix",
+    PatternRole.SHOWS,
+    "Ids of a tenant's users, a page of one of 256 parts at a time: lists and searches for support.",
+    consistency=Consistency.EVENTUAL,
+)
+UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
+
+CREATE_SESSION = put("sessions.create", SESSIONS, "session_id, if absent", "Log a device in.")
+VALIDATE_SESSION = get(
+    "sessions.validate",
+    SESSIONS,
+    "session_id",
+    PatternRole.AUTHORISES,
+    "Has the session of a token that is already verified been revoked?",
+    consistency=Consistency.EVENTUAL,
+    asked_as="Validate session",
+)
+READ_SESSION = get(
+    "sessions.read",
+    SESSIONS,
+    "session_id",
+    PatternRole.AUTHORISES,
+    "Which refresh token is good now? Asked when one is presented.",
+)
+ROTATE_SESSION = update(
+    "sessions.rotate",
+    SESSIONS,
+    "session_id, if refresh_token_hash = the one presented",
+    "Give a new refresh token. A failed condition returns the row, which tells a retry from a token used twice.",
+)
+LIST_SESSIONS = query_index(
+    "sessions.list",
+    SESSIONS,
+    "user_id",
+    PatternRole.SHOWS,
+    "A user's devices.",
+    index="user_sessions-index",
+    asked_as="List user sessions",
+)
+REVOKE_SESSION = transact(
+    "sessions.revoke",
+    (SESSIONS, TENANTS),
+    "session_id, if it is the user's; _system#revoked",
+    "Log a device out, and have gateways close its socket.",
+)
+REVOKE_SESSIONS = batch_write(
+    "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices that sessions.list gave."
+)
+
+READ_SETTINGS = get(
+    "tenants.read_settings",
+    TENANTS,
+    "tenant, settings",
+    PatternRole.AUTHORISES,
+    "What a tenant has set; cached.",
+)
+CREATE_TENANT = transact(
+    "tenants.create",
+    (TENANTS,),
+    "tenant, settings, if absent; _system, tenant#id",
+    "Create a tenant, and list it.",
+)
+LIST_TENANTS = query(
+    "tenants.list",
+    TENANTS,
+    "_system, begins with tenant#",
+    PatternRole.SHOWS,
+    "All tenants, a page at a time.",
+    consistency=Consistency.EVENTUAL,
+)
+UPDATE_SETTINGS = update("tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Set.")
+FIND_API_KEY = get(
+    "tenants.find_key", TENANTS, "tenant, key#id", PatternRole.AUTHORISES, "Verify an API key; cached."
+)
+LIST_API_KEYS = query(
+    "tenants.list_keys",
+    TENANTS,
+    "tenant, begins with key#",
+    PatternRole.SHOWS,
+    "A tenant's API keys, to look at.",
+    consistency=Consistency.EVENTUAL,
+)
+PUT_API_KEY = put("tenants.put_key", TENANTS, "tenant, key#id, if absent", "Issue an API key.")
+REVOKE_API_KEY = update("tenants.revoke_key", TENANTS, "tenant, key#id, if it exists", "Revoke an API key.")
+USE_API_KEY = update(
+    "tenants.use_key",
+    TENANTS,
+    "tenant, key#id, if it exists and its last use is an hour old",
+    "Record the last use of an API key: once an hour and process.",
+)
+LIST_SIGNING_KEYS = query(
+    "tenants.list_jwks",
+    TENANTS,
+    "tenant, begins with jwk#",
+    PatternRole.AUTHORISES,
+    "Public keys that a tenant's tokens are verified with; cached.",
+)
+PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id, if absent", "Add a signing key.")
+RETIRE_SIGNING_KEY = transact(
+    "tenants.retire_jwk",
+    (TENANTS,),
+    "tenant, jwk#id, if it is as it was read; _system#revoked",
+    "Retire a signing key, and have gateways close the sockets of its tokens.",
+)
+READ_REVOCATIONS = query(
+    "tenants.read_revocations",
+    TENANTS,
+    "_system#revoked, at_ms >= two minutes ago",
+    PatternRole.AUTHORISES,
+    "Which credentials ended lately? Every process that serves asks every two seconds.",
+)
+LIST_DATA_KEYS = query(
+    "tenants.list_data_keys",
+    TENANTS,
+    "tenant, begins with data_key#",
+    PatternRole.AUTHORISES,
+    "Keys that content and fingerprints are made with; cached.",
+)
+PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
+REPLACE_DATA_KEY = update(
+    "tenants.replace_data_key",
+    TENANTS,
+    "tenant, data_key#id, if wrapped_key = before",
+    "Wrap a data key with another master key.",
+)
+PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Keep a one-time code that is sent out.")
+TRY_CODE = update(
+    "tenants.try_code",
+    TENANTS,
+    "tenant#code#id, if tries < max and its time is not over",
+    "Count a try and return the hash to compare with; so a code can't be guessed in parallel.",
+    role=PatternRole.AUTHORISES,
+)
+REDEEM_CODE = delete(
+    "tenants.redeem_code",
+    TENANTS,
+    "tenant#code#id, if it exists",
+    "Use a code up. Who deletes it is let in; a second one is not.",
+    role=PatternRole.AUTHORISES,
+)
+
+READ_EPOCH = get(
+    "tenants.read_epoch",
+    TENANTS,
+    "_system, installation",
+    PatternRole.AUTHORISES,
+    "Which epoch is it? Every process asks before it serves, and every few seconds as long as it does.",
+)
+BEGIN_EPOCH = put(
+    "tenants.begin_epoch",
+    TENANTS,
+    "_system, installation, if absent",
+    "A new installation's first process notes which table its log is.",
+)
+RAISE_EPOCH = put(
+    "tenants.raise_epoch",
+    TENANTS,
+    "_system, installation, if epoch = n and phase = p, or absent",
+    "`tidings restored`: a new epoch begins, or the restore is finished.",
+)
+
+TAKE_LEASE = update(
+    "leases.take",
+    LEASES,
+    "lease, if absent or token = n",
+    "Become the holder; the token goes up, so that an earlier holder can be fenced off.",
+)
+RENEW_LEASE = update(
+    "leases.renew", LEASES, "lease, if token = n and still ours", "Stay the holder; note how far it got."
+)
+RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
+WATCH_LEASES = batch_get(
+    "leases.watch",
+    LEASES,
+    "lease",
+    PatternRole.RECORDS,
+    "Who holds which shard, how far they got, and whose token stands still.",
+    consistency=Consistency.STRONG,
+)
+PROBE = get(
+    "leases.probe",
+    LEASES,
+    "lease",
+    PatternRole.MAINTAINS,
+    "Does the engine answer? Every process asks every few seconds, for its health page.",
+    consistency=Consistency.EVENTUAL,
+)

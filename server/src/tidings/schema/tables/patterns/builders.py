@@ -1,0 +1,177 @@
+"""What a pattern says beyond the call itself, and short forms for the operations, so that lists read as lists."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
+from tidings.schema.tables.model import Table
+
+
+class PatternRole(StrEnum):
+    """What hangs on a pattern's answer."""
+
+    AUTHORISES = "authorises"
+    DELIVERS = "delivers"
+    RECORDS = "records"
+    SHOWS = "shows"
+    MAINTAINS = "maintains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(AccessPattern):
+    """An access pattern with its keys and its role; `asked_as`: its row in the first data-model document."""
+
+    keys: str
+    role: PatternRole
+    asked_as: str = ""
+
+
+def get(
+    name: str,
+    table: Table,
+    keys: str,
+    role: PatternRole,
+    purpose: str,
+    *,
+    consistency: Consistency = Consistency.STRONG,
+    asked_as: str = "",
+) -> Pattern:
+    return Pattern(
+        name,
+        (table.name,),
+        Operation.GET_ITEM,
+        consistency,
+        purpose,
+        keys=keys,
+        role=role,
+        asked_as=asked_as,
+    )
+
+
+def batch_get(
+    name: str, table: Table, keys: str, role: PatternRole, purpose: str, *, consistency: Consistency
+) -> Pattern:
+    return Pattern(name, (table.name,), Operation.BATCH_GET_ITEM, consistency, purpose, keys=keys, role=role)
+
+
+def query(
+    name: str,
+    table: Table,
+    keys: str,
+    role: PatternRole,
+    purpose: str,
+    *,
+    consistency: Consistency = Consistency.STRONG,
+    asked_as: str = "",
+) -> Pattern:
+    return Pattern(
+        name, (table.name,), Operation.QUERY, consistency, purpose, keys=keys, role=role, asked_as=asked_as
+    )
+
+
+def query_index(
+    name: str, table: Table, keys: str, role: PatternRole, purpose: str, *, index: str, asked_as: str = ""
+) -> Pattern:
+    """An index can't be read strongly, so there is nothing to choose."""
+    return Pattern(
+        name,
+        (table.name,),
+        Operation.QUERY,
+        Consistency.EVENTUAL,
+        purpose,
+        index,
+        keys=keys,
+        role=role,
+        asked_as=asked_as,
+    )
+
+
+def put(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
+    return _write(name, (table,), Operation.PUT_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def update(
+    name: str,
+    table: Table,
+    keys: str,
+    purpose: str,
+    *,
+    role: PatternRole = PatternRole.RECORDS,
+    asked_as: str = "",
+) -> Pattern:
+    return _write(
+        name, (table,), Operation.UPDATE_ITEM, keys=keys, purpose=purpose, role=role, asked_as=asked_as
+    )
+
+
+def delete(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
+    return _write(name, (table,), Operation.DELETE_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def batch_write(
+    name: str, table: Table, keys: str, purpose: str, *, role: PatternRole = PatternRole.RECORDS
+) -> Pattern:
+    return _write(name, (table,), Operation.BATCH_WRITE_ITEM, keys=keys, purpose=purpose, role=role)
+
+
+def transact(name: str, tables: tuple[Table, ...], keys: str, purpose: str) -> Pattern:
+    return _write(
+        name, tables, Operation.TRANSACT_WRITE_ITEMS, keys=keys, purpose=purpose, role=PatternRole.RECORDS
+    )
+
+
+def _write(
+    name: str,
+    tables: tuple[Table, ...],
+    operation: Operation,
+    *,
+    keys: str,
+    purpose: str,
+    role: PatternRole,
+    asked_as: str = "",
+) -> Pattern:
+    names = tuple(table.name for table in tables)
+    return Pattern(
+        name, names, operation, Consistency.WRITE, purpose, keys=keys, role=role, asked_as=asked_as
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """`by` names the patterns that serve the row's purpose now."""
+
+    asked_as: str
+    by: tuple[str, ...]
+    reason: str
+
+
+REPLACEMENTS = (
+    Replacement(
+        "Allocate sequence",
+        ("messages.append", "messages.append_batch", "messages.append_keyed", "counters.raise"),
+        "A counter that is raised first leaves a hole when its process dies, and lets 6 be seen before 5. The "
+        "log is the counter: a put at head + 1 if nothing is there. `chat_counters` follows the log.",
+    ),
+    Replacement(
+        "Add member",
+        ("chats.add_members", "chats.create", "chats.create_direct"),
+        "A join takes a sequence in the log, in one transaction with its rows, so that who may see what is "
+        "arithmetic and not timing.",
+    ),
+    Replacement(
+        "Remove member",
+        ("chats.remove_member",),
+        "A row that is deleted forgets what its user was allowed to see. The interval is closed instead, in one "
+        "transaction with the `leave` entry.",
+    ),
+    Replacement(
+        "Check duplicate",
+        ("idempotency.refuse",),
+        "Read strongly. The duplicate check comes before the membership check; an eventual read that misses the "
+        "key would answer `not a member` to the repeat of a message that was committed before its sender left.",
+    ),
+)

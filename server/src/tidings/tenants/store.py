@@ -1,0 +1,214 @@
+"""The table `tenants`: wrapped keys, settings."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Attributes, Item
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
+from tidings.platform.dynamo.requests import Put, Query
+from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
+from tidings.schema.tables.model import KeyPartError
+from tidings.schema.tables.patterns import accounts as patterns
+from tidings.tenants.model import KeyName, Tenant, TenantSettings, WrappedKey
+
+__all__ = ["DynamoKeyStore", "DynamoTenantStore"]
+
+
+_PREFIX = "data_key#"
+
+
+class DynamoKeyStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def list(self, tenant: TenantId, /) -> Sequence[WrappedKey]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": tenant, ":p": _PREFIX},
+            names={"#i": "item"},
+        )
+        try:
+            pages = [page async for page in self._client.pages(patterns.LIST_DATA_KEYS, query)]
+        except DynamoError as error:
+            raise keys_unavailable(error) from error
+        keys = [key_from_item(item) for page in pages for item in page.items]
+        return [key for key in keys if key is not None]
+
+    async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
+        try:
+            # safe to repeat: a put that finds its own item is shown it, and takes it as it would another's
+            await self._client.put(
+                patterns.PUT_DATA_KEY,
+                key_item(tenant, key),
+                condition="attribute_not_exists(tenant)",
+                repeatable=True,
+            )
+        except ConditionFailedError as failed:
+            there = None if failed.item is None else key_from_item(failed.item)
+            if there is None:
+                raise keys_unavailable(failed) from failed
+            return there
+        except DynamoError as error:
+            raise keys_unavailable(error) from error
+        return key
+
+    async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
+        item = key_item(tenant, after)
+        try:
+            await self._client.update(
+                patterns.REPLACE_DATA_KEY,
+                {"tenant": item["tenant"], "item": item["item"]},
+                "SET wrapped_key = :after, wrapped_by = :by",
+                condition="wrapped_key = :before",
+                values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise keys_unavailable(error) from error
+        return True
+
+
+def key_item(tenant: TenantId, key: WrappedKey) -> Attributes:
+    return {
+        "tenant": tenant,
+        "item": f"{_PREFIX}{key.name}",
+        "wrapped_key": key.wrapped,
+        "wrapped_by": key.wrapped_by,
+        "created_at": format_ms(key.created_at_ms),
+    }
+
+
+def key_from_item(item: Item) -> WrappedKey | None:
+    name = KeyName.parse(item["item"].removeprefix(_PREFIX))
+    if name is None:
+        return None
+    return WrappedKey(
+        name=name,
+        wrapped=item["wrapped_key"],
+        wrapped_by=item["wrapped_by"],
+        created_at_ms=parse_ms(item["created_at"]),
+    )
+
+
+def keys_unavailable(error: DynamoError) -> TidingsError:
+    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table of the tenants' keys does not answer: {error}")
+
+
+_LISTED = "tenant#"
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(TenantSettings).decode
+
+
+class DynamoTenantStore:
+    def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
+        self._client = client
+        self._rows = rows
+
+    async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
+        now = format_ms(at_ms)
+        row = await self._rows.sign(
+            tenant,
+            _key(tenant)
+            | {
+                "name": settings.name,
+                "settings": _encode(settings),
+                "version": 1,
+                "created_at": now,
+                "updated_at": now,
+            },
+        )
+        try:
+            # not repeated by itself: who finds a tenant there must know that it is not his own first try
+            settled = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
+            listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
+            await self._client.transact_write(patterns.CREATE_TENANT, [settled, listed])
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise tenant_write_error(cancelled) from cancelled
+        except DynamoError as error:
+            raise tenant_write_error(error) from error
+        return True
+
+    async def read(self, tenant: TenantId, /) -> Tenant | None:
+        try:
+            item = await self._client.get(patterns.READ_SETTINGS, _key(tenant))
+        except KeyPartError:
+            return None
+        except DynamoError as error:
+            raise keys_unavailable(error) from error
+        item = await self._rows.verified(tenant, item)
+        return None if item is None else _tenant_from_item(item)
+
+    async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
+        query = Query(
+            condition="tenant = :t AND begins_with(#i, :p)",
+            values={":t": SYSTEM.render(), ":p": _LISTED},
+            names={"#i": "item"},
+            limit=limit,
+            start=None if after is None else _listed_key(after),
+        )
+        try:
+            page = await self._client.query(patterns.LIST_TENANTS, query)
+        except DynamoError as error:
+            raise keys_unavailable(error) from error
+        return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
+
+    async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
+        found = await self.read(tenant)
+        if found is None or found.version != version:
+            return False
+        changed = {
+            "name": settings.name,
+            "settings": _encode(settings),
+            "version": version + 1,
+            "updated_at": format_ms(at_ms),
+        }
+        row = _key(tenant) | changed | {"created_at": format_ms(found.created_at_ms)}
+        mac = (await self._rows.sign(tenant, row))[MAC]
+        try:
+            await self._client.update(
+                patterns.UPDATE_SETTINGS,
+                _key(tenant),
+                "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
+                condition="version = :before",
+                names={"#n": "name"},
+                values={":before": version, ":mac": mac}
+                | {f":{name}": value for name, value in changed.items()},
+            )
+        except ConditionFailedError:
+            return False
+        except DynamoError as error:
+            raise tenant_write_error(error) from error
+        return True
+
+
+def tenant_write_error(error: DynamoError) -> TidingsError:
+    if error.maybe_applied:
+        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants did not answer in time: {error}")
+    return keys_unavailable(error)
+
+
+def _key(tenant: TenantId) -> dict[str, object]:
+    return {"tenant": TENANT.render(tenant=tenant), "item": SETTINGS_KEY.render()}
+
+
+def _listed_key(tenant: TenantId) -> dict[str, object]:
+    return {"tenant": SYSTEM.render(), "item": LISTED_TENANT_KEY.render(tenant=tenant)}
+
+
+def _tenant_from_item(item: Item) -> Tenant:
+    return Tenant(
+        id=TenantId(item["tenant"]),
+        settings=_decode(item["settings"]),
+        version=int(item["version"]),
+        created_at_ms=parse_ms(item["created_at"]),
+        updated_at_ms=parse_ms(item["updated_at"]),
+    )

@@ -1,0 +1,263 @@
+"""What the evidence means: a sentence for each recipient, and one for all. Pure.
+
+Watermarks prove most, so they are asked first; then what is written, then where devices are now.
+"""
+
+from collections.abc import Iterable
+
+from tidings.chats.model import Membership
+from tidings.kernel.clock import format_ms
+from tidings.kernel.ids import message_id
+from tidings.messages.model import EntryKind, Interval, may_see
+from tidings.trace import pipeline
+from tidings.trace.model import (
+    DeviceRoute,
+    DeviceTrace,
+    Evidence,
+    RecipientState,
+    RecipientTrace,
+    Trace,
+    TraceOutcome,
+    UserEvidence,
+)
+
+_HAVE_IT = frozenset({RecipientState.READ, RecipientState.DELIVERED})
+_WAIT = frozenset({RecipientState.WAITING, RecipientState.OFFLINE})
+_UNDER_WAY = frozenset({RecipientState.NOT_ACKED, RecipientState.NOT_HANDLED, RecipientState.STALE_ROUTE})
+
+_NAMED = 5
+"""In a sentence; the rest are counted."""
+
+type StateAndText = tuple[RecipientState, str]
+
+
+def build_trace(found: Evidence) -> Trace:
+    entry = found.entry
+    recipients = tuple(trace_recipient(found, person) for person in found.users)
+    handled = pipeline.handling_status(found)
+    outcome, verdict = overall_outcome(found, recipients)
+    return Trace(
+        message_id=message_id(found.chat.chat, entry.sequence),
+        tenant=found.chat.tenant,
+        outcome=outcome,
+        verdict=verdict,
+        kind=entry.kind,
+        sender=entry.sender,
+        committed_at=format_ms(entry.created_at_ms),
+        edited_at=_format_time(entry.edited_at_ms),
+        redacted_at=_format_time(entry.redacted_at_ms),
+        expires_at=_format_time(entry.visible_until_ms),
+        is_expired=_is_expired(found),
+        is_large=found.is_large,
+        published=pipeline.publish_status(found),
+        handled=handled,
+        recipients=recipients,
+        has_more_recipients=found.has_more_users,
+    )
+
+
+def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
+    state, verdict = _judged(found, person)
+    row = person.moved.row if person.moved else None
+    muted = row.muted_until_ms if row else None
+    return RecipientTrace(
+        user=person.user,
+        state=state,
+        verdict=verdict,
+        notes=tuple(_notes(found, person)),
+        devices=tuple(map(_device, person.connected)),
+        row_sequence=row.known.head.sequence if row and row.known.head else None,
+        delivered_sequence=row.delivered.sequence if row and row.delivered else None,
+        read_sequence=row.read.sequence if row and row.read else None,
+        watermark_moved_at=_format_time(person.moved.at_ms if person.moved else None),
+        last_seen_at=_format_time(person.last_seen_ms),
+        waiting_since=_format_time(person.queued.since_ms if person.queued else None),
+        is_waiting=person.queued is not None,
+        muted_until=_format_time(muted) if muted and muted > found.now_ms else None,
+        is_archived=row is not None and row.is_archived,
+    )
+
+
+def _judged(found: Evidence, person: UserEvidence) -> StateAndText:
+    sequence = found.entry.sequence
+    if person.membership is None:
+        return RecipientState.NOT_RECIPIENT, "has never been in this chat: not for them"
+    if not may_see(person.membership.intervals, sequence):
+        return RecipientState.NOT_RECIPIENT, _outside(person.membership.intervals, sequence)
+    if person.user == found.entry.sender:
+        return RecipientState.SENDER, "wrote it"
+    return _acked(found, person) or _on_the_way(found, person)
+
+
+def _outside(intervals: Iterable[Interval], sequence: int) -> str:
+    """Why it lies in none of them."""
+    ended = [i.removed for i in intervals if i.removed is not None and i.removed < sequence]
+    begins = [i.joined + 1 for i in intervals if i.joined >= sequence]
+    back = f", and came back at {min(begins)}" if ended and begins else ""
+    if ended:
+        return f"left at sequence {max(ended)}{back}: not for them"
+    return f"joined at sequence {min(begins)}, after it: not for them"
+
+
+def _acked(found: Evidence, person: UserEvidence) -> StateAndText | None:
+    """Apply the rule of the API's message status: a user who writes has read everything before their message."""
+    if person.moved is None:
+        return None
+    row, at_ms = person.moved
+    sequence = found.entry.sequence
+    when = "" if at_ms is None else f" at or before {format_ms(at_ms)}"
+    if row.read_up_to >= sequence:
+        has_marked = row.read is not None and row.read.sequence >= sequence
+        return (
+            RecipientState.READ,
+            f"read{when}" if has_marked else "read (implied by a later message of theirs)",
+        )
+    if row.delivered_up_to >= sequence:
+        return RecipientState.DELIVERED, f"delivered to a device{when}, not read"
+    return None
+
+
+def _on_the_way(found: Evidence, person: UserEvidence) -> StateAndText:
+    if not pipeline.is_row_written(found, person):
+        return RecipientState.NOT_HANDLED, f"the row is not written yet: {pipeline.why_not_handled(found)}"
+    if found.redis:
+        queued = ", and it waits in the pending queue" if person.queued else ""
+        words = f"not acknowledged{queued}; whether a device is connected is not known: {found.redis}"
+        return RecipientState.UNKNOWN, words
+    if found.mark is not None and found.mark < found.entry.sequence:
+        return (
+            RecipientState.NOT_HANDLED,
+            f"the row is written, the push is to come: {pipeline.why_not_handled(found)}",
+        )
+    return _after_handling(found, person)
+
+
+def _after_handling(found: Evidence, person: UserEvidence) -> StateAndText:
+    heard = [each for each in person.connected if each.has_subscriber]
+    if heard:
+        return RecipientState.NOT_ACKED, _not_acked(found, heard)
+    if person.queued:
+        since = person.queued.since_ms
+        when = "" if since is None else f" since {format_ms(since)}"
+        return RecipientState.WAITING, f"waits in the pending queue{when}: {_nowhere(person)}"
+    if person.connected:
+        return RecipientState.STALE_ROUTE, f"{_nowhere(person)}; comes when one connects again"
+    return RecipientState.OFFLINE, f"{_nowhere(person)}; comes when one connects, {_not_queued(found)}"
+
+
+def _not_acked(found: Evidence, heard: list[DeviceRoute]) -> str:
+    """Who came in after the commit got it with the resume; who was there before, by a push, if there was one."""
+    names = _listed(each.device for each in heard)
+    first = min(heard, key=lambda each: each.since_ms)
+    since = format_ms(first.since_ms)
+    if first.since_ms > found.entry.created_at_ms:
+        return f"sent with the resume to {names}, connected since {since}; not acknowledged"
+    if found.mark is None:
+        return f"{names} connected since {since}; whether it was pushed is no longer known; not acknowledged"
+    return f"pushed to {names}, connected since {since}; not acknowledged"
+
+
+def _nowhere(person: UserEvidence) -> str:
+    connected = person.connected
+    if not connected and person.last_seen_ms is not None:
+        return f"no device is connected (last seen at {format_ms(person.last_seen_ms)})"
+    if not connected:
+        return "no device is connected (when one last was is not known)"
+    gateways = _listed(sorted({each.gateway for each in connected}))
+    names = _listed(each.device for each in connected)
+    return f"no device can be reached: the route of {names} leads to gateway {gateways}, where nobody listens"
+
+
+def _not_queued(found: Evidence) -> str:
+    if found.entry.kind is not EntryKind.MESSAGE:
+        return f"as only messages are queued and this is a {found.entry.kind}"
+    if found.is_large:
+        return "as large chats have no pending queue"
+    return "though the pending queue no longer has it"
+
+
+def _notes(found: Evidence, person: UserEvidence) -> Iterable[str]:
+    if person.membership is not None:
+        yield from _blocks(person.membership)
+    row = person.moved.row if person.moved else None
+    if row is not None and row.muted_until_ms is not None and row.muted_until_ms > found.now_ms:
+        yield f"has muted the chat until {format_ms(row.muted_until_ms)}: push services are told so"
+    if row is not None and row.is_archived:
+        yield "has archived the chat"
+
+
+def _blocks(row: Membership) -> Iterable[str]:
+    """A block stops what is sent after it. What was committed before is delivered all the same."""
+    if row.blocks_other:
+        yield "blocks the other one now: what is sent since is refused, this was sent before or between"
+    if row.blocked_by_other:
+        yield "is blocked by the other one now"
+
+
+def overall_outcome(found: Evidence, recipients: tuple[RecipientTrace, ...]) -> tuple[TraceOutcome, str]:
+    outcome, verdict = _overall(found, recipients)
+    if found.entry.redacted_at_ms is not None:
+        verdict += (
+            f" It was redacted at {format_ms(found.entry.redacted_at_ms)}: nobody can read it any more."
+        )
+    elif _is_expired(found):
+        verdict += (
+            f" It expired at {format_ms(found.entry.visible_until_ms or 0)}: nobody can read it any more."
+        )
+    return outcome, verdict
+
+
+def _overall(found: Evidence, recipients: tuple[RecipientTrace, ...]) -> tuple[TraceOutcome, str]:
+    theirs = [
+        each for each in recipients if each.state not in {RecipientState.NOT_RECIPIENT, RecipientState.SENDER}
+    ]
+    if found.is_large and not found.users:
+        return _unlisted(found)
+    if not theirs:
+        return TraceOutcome.ARRIVED, "There is nobody else to get it."
+    if any(each.state is RecipientState.NOT_HANDLED for each in theirs):
+        return TraceOutcome.IN_PROGRESS, f"Committed, not handled yet: {pipeline.why_not_handled(found)}."
+    return _how_many(found, theirs)
+
+
+def _how_many(found: Evidence, theirs: list[RecipientTrace]) -> tuple[TraceOutcome, str]:
+    has, read = (sum(each.state in some for each in theirs) for some in (_HAVE_IT, {RecipientState.READ}))
+    counted = f"{has} of {len(theirs)} have it, {read} have read it"
+    if under_way := [each.user for each in theirs if each.state in _UNDER_WAY]:
+        return TraceOutcome.IN_PROGRESS, f"On its way to {_listed(under_way)}: {counted}."
+    if unknown := [each.user for each in theirs if each.state is RecipientState.UNKNOWN]:
+        return TraceOutcome.UNKNOWN, f"Not known of {_listed(unknown)}: {found.redis}. Of all, {counted}."
+    if waiting := [each.user for each in theirs if each.state in _WAIT]:
+        return TraceOutcome.WAITING, f"Waits for {_listed(waiting)} to connect: {counted}."
+    return TraceOutcome.ARRIVED, f"Arrived: {counted}."
+
+
+def _unlisted(found: Evidence) -> tuple[TraceOutcome, str]:
+    name = "--user shows how far it came for somebody"
+    if pipeline.is_head_written(found):
+        return TraceOutcome.UNLISTED, f"Handled, in a large chat, whose members are not listed: {name}."
+    return TraceOutcome.IN_PROGRESS, f"Committed, not handled yet: {pipeline.why_not_handled(found)}."
+
+
+def _is_expired(found: Evidence) -> bool:
+    until_ms = found.entry.visible_until_ms
+    return until_ms is not None and until_ms <= found.now_ms
+
+
+def _device(each: DeviceRoute) -> DeviceTrace:
+    return DeviceTrace(
+        id=each.device,
+        gateway=each.gateway,
+        connected_since=format_ms(each.since_ms),
+        is_gateway_there=each.has_subscriber,
+    )
+
+
+def _format_time(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_ms(at_ms)
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _NAMED} others" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more

@@ -1,0 +1,66 @@
+"""Every frame there is, by its one key. Codec, state machine, schema and docs go by this table."""
+
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from tidings.wire.frames import ephemeral, history, inbox, messages, session
+from tidings.wire.frames.structs import ErrorBody, Ok
+
+
+class RequestKind(NamedTuple):
+    """`needs_id`: makes no sense without an answer. Whoever gives an id is answered in any case."""
+
+    name: str
+    body: type[Struct]
+    answer: type[Struct]
+    needs_id: bool
+
+
+class PushKind(NamedTuple):
+    name: str
+    body: type[Struct]
+
+
+REQUESTS: Final = (
+    RequestKind("connect", session.Connect, session.Welcome, needs_id=True),
+    RequestKind("resume", session.Resume, session.Resumed, needs_id=True),
+    RequestKind("send", messages.Send, messages.CommitResult, needs_id=True),
+    RequestKind("edit", messages.Edit, messages.CommitResult, needs_id=True),
+    RequestKind("redact", messages.Redact, messages.CommitResult, needs_id=True),
+    RequestKind("react", messages.React, messages.CommitResult, needs_id=True),
+    RequestKind("history", history.GetHistory, history.HistoryPage, needs_id=True),
+    RequestKind("ack", ephemeral.Ack, Ok, needs_id=False),
+    RequestKind("read", ephemeral.Read, Ok, needs_id=False),
+    RequestKind("counts", inbox.GetCounts, inbox.InboxCounts, needs_id=True),
+    RequestKind("notices", inbox.ListNotifications, inbox.NotificationPage, needs_id=True),
+    RequestKind("mark", inbox.MarkNotifications, inbox.InboxCounts, needs_id=True),
+    RequestKind("typing", ephemeral.Typing, Ok, needs_id=False),
+    RequestKind("presence", ephemeral.Presence, Ok, needs_id=False),
+    RequestKind("subscribe", ephemeral.Subscribe, Ok, needs_id=False),
+    RequestKind("unsubscribe", ephemeral.Unsubscribe, Ok, needs_id=False),
+    RequestKind("ping", ephemeral.Ping, Ok, needs_id=False),
+    RequestKind("pong", ephemeral.Pong, Ok, needs_id=False),
+)
+
+PUSHES: Final = (
+    PushKind("entry", history.EntryPush),
+    PushKind("entries", history.Entries),
+    PushKind("chat", history.ChatRow),
+    PushKind("chats", history.ChatRows),
+    PushKind("resumed", session.Resumed),
+    PushKind("resume", session.ResumeRequired),
+    PushKind("inbox", inbox.InboxUpdate),
+    PushKind("broadcast", inbox.BroadcastUpdate),
+    PushKind("receipts", ephemeral.Receipts),
+    PushKind("typing", ephemeral.TypingPush),
+    PushKind("presence", ephemeral.PresencePush),
+    PushKind("reconnect", session.Reconnect),
+    PushKind("ping", ephemeral.PingPush),
+    PushKind("error", ErrorBody),
+)
+
+REQUEST_OF: Final = {kind.name: kind for kind in REQUESTS}
+REQUEST_BY_BODY: Final = {kind.body: kind for kind in REQUESTS}
+PUSH_OF: Final = {kind.name: kind for kind in PUSHES}
+PUSH_NAME: Final = {kind.body: kind.name for kind in PUSHES}

@@ -1,0 +1,97 @@
+"""A listener on one of the libraries, and receivers that remember what they were told."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.ports import (
+    AdmissionCheck,
+    ListenOptions,
+    Socket,
+    SocketCloseCode,
+    UpgradeRequest,
+    admit_all,
+)
+from tidings.gateway.transport.websockets_transport import BackendName, load_backend
+
+TOO_FAST = 4004
+
+
+@dataclass
+class HostedConnection:
+    """One connection, as the gateway would hold it. Echoes, unless told what else to do."""
+
+    socket: Socket
+    upgrade: UpgradeRequest
+    on_text: Callable[["HostedConnection", bytes], None] | None = None
+    messages: list[bytes] = field(default_factory=list)
+    closes: list[int] = field(default_factory=list)
+    parts: int = 0
+    most_parts: int = -1
+
+    def on_message(self, data: bytes) -> None:
+        self.messages.append(data)
+        if self.on_text is None:
+            self.socket.send(data)
+        else:
+            self.on_text(self, data)
+
+    def on_part(self) -> None:
+        self.parts += 1
+        if self.parts == self.most_parts:
+            self.socket.close(TOO_FAST)
+
+    def on_close(self, code: int) -> None:
+        self.closes.append(code)
+
+
+@dataclass
+class HostedListener:
+    listener: WebSocketListener
+    guests: list[HostedConnection] = field(default_factory=list)
+    faults: list[tuple[str, BaseException]] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return self.listener.port
+
+    @property
+    def guest(self) -> HostedConnection:
+        """The only one so far."""
+        assert len(self.guests) == 1
+        return self.guests[0]
+
+
+CROWD = ListenOptions(linger_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000)
+"""All clients of a test come from one address."""
+
+
+@asynccontextmanager
+async def hosted(
+    name: BackendName,
+    options: ListenOptions | None = None,
+    *,
+    admit: AdmissionCheck = admit_all,
+    on_text: Callable[[HostedConnection, bytes], None] | None = None,
+) -> AsyncIterator[HostedListener]:
+    """Every fault that nobody expected fails the test: `faults` must be emptied by who provokes them."""
+
+    def on_open(socket: Socket, upgrade: UpgradeRequest) -> HostedConnection:
+        host.guests.append(HostedConnection(socket, upgrade, on_text))
+        return host.guests[-1]
+
+    def report(what: str, error: BaseException) -> None:
+        host.faults.append((what, error))
+
+    options = options or CROWD
+    listener = WebSocketListener(load_backend(name), options, on_open, on_error=report, admit=admit)
+    host = HostedListener(listener)
+    await listener.start()
+    try:
+        yield host
+    finally:
+        await listener.close(SocketCloseCode.GOING_AWAY)
+    assert host.faults == []
+    assert len(listener.sockets) == 0
+    assert [guest for guest in host.guests if len(guest.closes) != 1] == [], "each one is told its end once"

@@ -1,0 +1,191 @@
+"""The machine of inboxes with broadcasts beside direct notices: segments, schedules, ramps, expiry, joins, recalls."""
+
+from collections.abc import Collection, Mapping
+from typing import override
+
+from contract.inboxes.machine import USERS, Machine, category, lives_ms, steps_ms, which
+from fixtures.broadcast_reference import BroadcastReference
+from fixtures.engines import Namespace
+from fixtures.inbox_env import DEFAULT, InboxEnv, InboxReference
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+
+from tidings.app.wiring.inboxes import BroadcastServices
+from tidings.inboxes.broadcasts import rules as log_rules
+from tidings.inboxes.broadcasts.model import (
+    LONGEST_MS,
+    PARTS,
+    BroadcastDraft,
+    BroadcastEntry,
+    BroadcastEntryKind,
+    BroadcastLogId,
+)
+from tidings.inboxes.model import NotificationId
+from tidings.kernel.ids import UserId
+from tidings.platform.dynamo.client import DynamoClient
+
+NEWCOMER = "cleo"
+EVERYBODY = (*USERS, NEWCOMER)
+LIST, PREDICATE = "vip", "pro"
+IS_PRO = {"attribute": "plan", "is": "pro"}
+segment = st.none() | st.sampled_from((LIST, PREDICATE))
+percent = st.sampled_from((25, 50, 75, 100))
+someone = st.sampled_from(EVERYBODY)
+
+
+class BroadcastMachine(Machine):
+    """One who is new looks at nothing until he comes; from then on he is held against the sets like the others."""
+
+    def __init__(self) -> None:
+        self.pros: set[str] = set()
+        self.vips: set[str] = set()
+        self.has_come = False
+        self.drafts: list[BroadcastDraft] = []
+        self.planned: list[tuple[int, BroadcastDraft]] = []
+        super().__init__()
+        self.run(self.cases.segments.set_predicate(self.inboxes.tenant, PREDICATE, IS_PRO))
+        self.list_users(["nobody"])
+
+    @override
+    def open(self, client: DynamoClient) -> InboxEnv:
+        inboxes = InboxEnv(type(self).make_shelf(client), Namespace().tenant, client)
+        # always the same: who is in a step of a ramp hangs on the notice's id, and that on the time
+        inboxes.clock.at_ms = inboxes.giving_clock.at_ms = 1_800_000_000_000
+        return inboxes
+
+    @override
+    def references(self) -> Mapping[str, InboxReference]:
+        self.wide = {name: BroadcastReference(user=name, is_in=self.is_in) for name in EVERYBODY}
+        return self.wide
+
+    @override
+    def looked_at(self) -> Collection[str]:
+        return EVERYBODY if self.has_come else USERS
+
+    @property
+    def cases(self) -> BroadcastServices:
+        assert self.inboxes.wide is not None
+        return self.inboxes.wide
+
+    @property
+    def log(self) -> BroadcastLogId:
+        return BroadcastLogId(self.inboxes.tenant, DEFAULT)
+
+    def is_in(self, user: str, name: str) -> bool:
+        return user in (self.vips if name == LIST else self.pros)
+
+    def append(self, decide: log_rules.AppendRule) -> BroadcastEntry | None:
+        return self.run(self.cases.append(self.log, decide))
+
+    def show(self, draft: BroadcastDraft, up_to_percent: int) -> None:
+        entry = self.append(log_rules.decide_step(draft, up_to_percent * PARTS // 100))
+        if entry is not None:
+            for each in self.wide.values():
+                each.offer(entry)
+
+    def draft(self, category: int, life_ms: int | None, segment: str | None) -> BroadcastDraft:
+        lives_ms = LONGEST_MS - 500 if life_ms is None else life_ms
+        return BroadcastDraft(
+            kind=BroadcastEntryKind.PUBLISH,
+            notification=self.inboxes.notice(),
+            category=category,
+            segment=segment,
+            expires_ms=self.now_ms + lives_ms,
+        )
+
+    @rule(category=category, life_ms=lives_ms, segment=segment, percent=percent)
+    def publish(self, category: int, life_ms: int | None, segment: str | None, percent: int) -> None:
+        draft = self.draft(category, life_ms, segment)
+        self.drafts.append(draft)
+        self.show(draft, percent)
+
+    @rule(category=category, life_ms=lives_ms, segment=segment, wait_ms=steps_ms)
+    def schedule(self, category: int, life_ms: int | None, segment: str | None, wait_ms: int) -> None:
+        self.planned.append((self.now_ms + wait_ms, self.draft(category, life_ms, segment)))
+
+    @override
+    @rule(step_ms=steps_ms, behind_ms=st.sampled_from((0, 0, 1_000, 5_000)))
+    def time_passes(self, step_ms: int, behind_ms: int) -> None:
+        super().time_passes(step_ms, behind_ms)
+        due = [draft for at_ms, draft in self.planned if at_ms <= self.now_ms]
+        self.planned = [each for each in self.planned if each[0] > self.now_ms]
+        for draft in due:
+            self.drafts.append(draft)
+            self.show(draft, 100)
+
+    @precondition(lambda self: self.drafts)
+    @rule(which=which, percent=percent)
+    def ramp(self, which: int, percent: int) -> None:
+        self.show(self.drafts[which % len(self.drafts)], percent)
+
+    @precondition(lambda self: self.live_drafts())
+    @rule(which=which)
+    def halt(self, which: int) -> None:
+        live = self.live_drafts()
+        self.append(log_rules.decide_halt(live[which % len(live)].notification))
+
+    @precondition(lambda self: self.live_drafts())
+    @rule(which=which)
+    def recall(self, which: int) -> None:
+        live = self.live_drafts()
+        draft = live[which % len(live)]
+        self.append(log_rules.decide_redact(draft.notification))
+        self.drafts.remove(draft)
+        for each in self.wide.values():
+            each.recalled.add(NotificationId(draft.notification))
+
+    def live_drafts(self) -> list[BroadcastDraft]:
+        return [each for each in self.drafts if each.expires_ms > self.now_ms]
+
+    @rule(who=someone)
+    def change_plan(self, who: str) -> None:
+        self.pros ^= {who}
+        plan = "pro" if who in self.pros else "free"
+        self.run(self.set_profile(who, plan))
+
+    async def set_profile(self, who: str, plan: str, created_ms: int | None = 0) -> None:
+        await self.cases.profiles.set(
+            self.inboxes.tenant, UserId(who), {"plan": plan}, created_ms, self.now_ms
+        )
+
+    @rule(users=st.lists(someone, min_size=1, max_size=3))
+    def list_users(self, users: list[str]) -> None:
+        async def listed() -> None:
+            tenant, segments = self.inboxes.tenant, self.cases.segments
+            uploaded = await segments.upload(tenant, LIST, [UserId(each) for each in users], None)
+            await segments.activate(tenant, LIST, uploaded.newest)
+
+        self.run(listed())
+        self.vips = set(users)
+
+    @precondition(lambda self: not self.has_come)
+    @rule(ago_ms=st.none() | st.sampled_from((500, 5_500, 60_500)))
+    def newcomer_comes(self, ago_ms: int | None) -> None:
+        """With a profile that tells since when he is there, or without."""
+        self.has_come = True
+        if ago_ms is not None and NEWCOMER not in self.pros | self.vips and not self.had_profile:
+            self.wide[NEWCOMER].created_ms = self.now_ms - ago_ms
+            self.run(self.set_profile(NEWCOMER, "free", self.now_ms - ago_ms))
+
+    @property
+    def had_profile(self) -> bool:
+        profile = self.run(self.cases.profiles.read(self.inboxes.tenant, UserId(NEWCOMER)))
+        return profile is not None
+
+    @override
+    def compare_counts(self, who: str) -> None:
+        self.wide[who].look()
+        super().compare_counts(who)
+
+    @override
+    def is_later(self, who: str, *notices: NotificationId) -> None:
+        offered = self.wide[who].offered
+        super().is_later(who, *(each for each in notices if each not in offered))
+        for notice in notices:
+            if notice in offered:
+                self.wide[who].since[notice] = self.now_ms
+
+    @initialize(days=st.sampled_from((None, 1, 3)))
+    @override
+    def keep(self, days: int | None) -> None:
+        super().keep(days)

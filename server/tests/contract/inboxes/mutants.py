@@ -1,0 +1,104 @@
+"""Inboxes with one rule taken away each. The machine must tell every one of them from the real ones."""
+
+from typing import override
+
+from msgspec.structs import replace
+
+from tidings.inboxes import rules
+from tidings.inboxes.model import InboxChange, InboxKey, NotificationRow, StoredInbox, UnreadCounts
+from tidings.inboxes.ports import GiveResult, InboxOperation
+from tidings.inboxes.store import DynamoInboxRepository, repository
+
+
+class CountsAgain(DynamoInboxRepository):
+    """A redelivery is counted: the row's absence is not a condition."""
+
+    @override
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+        given = await super().add(inbox_key, row)
+        if given is GiveResult.THERE:
+            standing = await self.stored(inbox_key, 0)
+            counts = rules.adjust_counts(
+                standing.counts, 1, category=row.category, delivered_ms=row.delivered_ms or 0
+            )
+            later = replace(counts, version=counts.version + 1)
+            await self.commit(
+                inbox_key, InboxOperation.MARK, InboxChange(version=counts.version, counts=later)
+            )
+        return given
+
+
+class NeverExpires(DynamoInboxRepository):
+    """What has expired stays in the counts."""
+
+    @override
+    async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
+        return StoredInbox((await super().stored(inbox_key, expiring)).counts, ())
+
+
+class CountsBelowMarks(DynamoInboxRepository):
+    """A late chunk is given at the time at which it was sent, and counted whatever was marked since."""
+
+    @override
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+        condition, repository._IS_LATER = repository._IS_LATER, "attribute_not_exists(nothing) OR :at > :sent"
+        try:
+            return await super().add(inbox_key, replace(row, delivered_ms=row.sent_ms + 1))
+        finally:
+            repository._IS_LATER = condition
+
+
+class RedactsTwice(DynamoInboxRepository):
+    """A redaction takes one out of the counts though it was read."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        row = change.rows[0] if operation is InboxOperation.REDACT else None
+        if row is not None and row.read_ms is not None and change.counts is not None and change.counts.total:
+            fewer = rules.adjust_counts(change.counts, -1, category=0, delivered_ms=0)
+            change = replace(change, counts=fewer)
+        return await super().commit(inbox_key, operation, change)
+
+
+class LeavesMarksBehind(DynamoInboxRepository):
+    """What is made unread again is given no time of its own."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        rows = tuple(replace(row, reopened_ms=None) for row in change.rows)
+        return await super().commit(inbox_key, operation, replace(change, rows=rows))
+
+
+class ForgetsUnseen(DynamoInboxRepository):
+    """What has expired before it was seen stays unseen."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        if operation is InboxOperation.SETTLE and change.dropped and change.counts is not None:
+            unseen = max(change.counts.unseen, (await self.stored(inbox_key, 0)).counts.unseen)
+            change = replace(change, counts=replace(change.counts, unseen=unseen))
+        return await super().commit(inbox_key, operation, change)
+
+
+class ComesBack(DynamoInboxRepository):
+    """A row that was forgotten can be given again: the mark of what is kept is not asked."""
+
+    @override
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+        condition, repository._IS_LATER = (
+            repository._IS_LATER,
+            "(attribute_not_exists(latest) OR latest < :at) AND :sent > :one",
+        )
+        try:
+            return await super().add(inbox_key, row)
+        finally:
+            repository._IS_LATER = condition
+
+
+class NoTombstones(DynamoInboxRepository):
+    """A redaction leaves nothing where the row has yet to come."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        rows = tuple(row for row in change.rows if row.delivered_ms is not None)
+        return await super().commit(inbox_key, operation, replace(change, rows=rows))

@@ -1,0 +1,328 @@
+"""Broadcasts on both engines: sent once, merged at read, started later, step by step, recalled; and what they cost."""
+
+import pytest
+from contract.inboxes.conftest import Act
+from contract.inboxes.test_send import look_after_all
+from fixtures.inbox_env import DEFAULT
+from fixtures.notifications import NotificationEnv
+from fixtures.use_cases import code_of
+
+from tidings.inboxes.broadcasts import targeting
+from tidings.inboxes.broadcasts.model import BroadcastLogId, RolloutStatus
+from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult, RolloutStep
+from tidings.inboxes.model import NotificationId
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import UserId
+
+HELLO = {"title": "to all of you"}
+USERS = [f"user{number:03d}" for number in range(100)]
+
+
+async def send(at: NotificationEnv, key: str | None = None, **more: object) -> BroadcastResult:
+    wish = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
+    return await at.cases.broadcast(at.tenant, DEFAULT, wish, key)
+
+
+async def reached(at: NotificationEnv, notice: NotificationId) -> RolloutStatus:
+    return await at.cases.broadcasts.announce.status(BroadcastLogId(at.tenant, DEFAULT), notice)
+
+
+async def holders(at: NotificationEnv) -> int:
+    return sum([await at.total(user) for user in USERS])
+
+
+def test_everyone_has_it_beside_his_own_notices_newest_first(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        await at.given("anna", message={"title": "first"})
+        at.clock.ahead_ms += 10
+        await send(at, category="sport")
+        at.clock.ahead_ms += 10
+        await at.given("anna", message={"title": "last"})
+        assert await at.messages("anna") == [{"title": "last"}, HELLO, {"title": "first"}]
+        assert await at.messages("ben") == [HELLO]
+        sheet = await at.cases.read.counts(at.owner("anna"))
+        assert (sheet.total, sheet.by_category, sheet.unseen) == (3, {1: 1}, 3)
+
+    act(scene)
+
+
+def test_a_mark_of_all_is_for_both_kinds(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        await at.given("anna")
+        sent = await send(at)
+        assert (await at.cases.mark.read_all(at.owner("anna"))).total == 0
+        assert (await at.cases.mark.reopen(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.mark.archive(at.owner("anna"), [sent.notification])).total == 0
+        assert (await at.cases.mark.restore(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.mark.read(at.owner("anna"), [sent.notification])).total == 0
+
+    act(scene)
+
+
+def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = []
+        for number in range(5):
+            at.clock.ahead_ms += 10
+            sent.append(
+                (await send(at)).notification if number % 2 else (await at.given("anna")).notification
+            )
+        first = await at.cases.read.page(at.owner("anna"), 2)
+        at.clock.ahead_ms += 10
+        await send(at)
+        second = await at.cases.read.page(at.owner("anna"), 2, below=first.below)
+        third = await at.cases.read.page(at.owner("anna"), 2, below=second.below)
+        pages = (*first.notifications, *second.notifications, *third.notifications)
+        assert [each.row.id for each in pages] == sent[::-1]
+        assert third.below is None
+
+    act(scene)
+
+
+def test_a_try_with_the_same_key_is_the_same_broadcast(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        first = await send(at, key="k1")
+        again = await send(at, key="k1")
+        assert (again.notification, again.status.sequence, again.is_new) == (first.notification, 1, False)
+        assert again.status.head == 1
+        await at.cases.recall.redact(at.tenant, DEFAULT, first.notification)
+        late = await send(at, key="k1")
+        assert (late.notification, late.status.head) == (first.notification, 2)
+        assert await at.total("anna") == 0
+        assert await code_of(send(at, key="k1", segment=None, category="sport")) is Code.IDEMPOTENCY_CONFLICT
+
+    act(scene)
+
+
+def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        starts_ms = at.clock.now_ms() + 60_000
+        sent = await send(at, starts_ms=starts_ms)
+        assert (sent.status.sequence, at.chunks.refs) == (None, [])
+        await look_after_all(at)
+        assert (await at.total("anna"), at.chunks.refs) == (0, [])
+        other = await send(at)
+        await at.cases.mark.read_all(at.owner("anna"))
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        refs = list(at.chunks.refs)
+        await at.work()
+        for ref in refs:
+            await at.cases.work(ref)
+        assert await at.total("anna") == 1
+        assert (await reached(at, sent.notification)).sequence == 2 > (other.status.sequence or 0)
+        assert await at.state(sent.jobs[0]) == "done"
+
+    act(scene)
+
+
+def test_a_cancelled_start_never_comes(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
+        await at.cases.track.cancel(at.tenant, sent.jobs[0])
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        await at.work()
+        assert (await reached(at, sent.notification)).sequence is None
+
+    act(scene)
+
+
+def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
+        await at.cases.track.pause(at.tenant, sent.jobs[0])
+        await at.cases.track.resume(at.tenant, sent.jobs[0])
+        assert at.chunks.refs == []
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        await at.work()
+        assert (await reached(at, sent.notification)).sequence == 1
+
+    act(scene)
+
+
+def test_a_ramp_comes_step_by_step_to_each_user_once(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, steps=(RolloutStep(25), RolloutStep(75, 60)))
+        first = await holders(at)
+        assert 10 <= first <= 40
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        await at.work()
+        second = await holders(at)
+        assert first < second <= 90
+        await at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 100)
+        assert await holders(at) == 100
+        again = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 100)
+        assert await code_of(again) is Code.NO_CHANGE
+
+    act(scene)
+
+
+def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, steps=(RolloutStep(25), RolloutStep(100, 60)))
+        first = await holders(at)
+        halted = await at.cases.broadcast.halt(at.tenant, DEFAULT, sent.notification)
+        assert (halted.is_halted, halted.parts) == (True, 2_500)
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        await at.work()
+        assert (await holders(at), await at.state(sent.jobs[0])) == (first, "done")
+        more = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 50)
+        assert await code_of(more) is Code.NO_CHANGE
+
+    act(scene)
+
+
+def test_a_recall_is_one_entry_and_leaves_lists_and_counts(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at)
+        assert await at.total("anna") == 1
+        await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
+        assert await at.messages("anna") == [{"title": "corrected"}]
+        recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
+        assert (await at.total("anna"), await at.messages("anna"), recalled.job) == (0, [], None)
+        proof = await reached(at, sent.notification)
+        assert (proof.redacted_ms, proof.head) == (recalled.at_ms, 2)
+        again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
+        assert (again, (await reached(at, sent.notification)).head) == (recalled, 2)
+
+    act(scene)
+
+
+def test_what_is_recalled_before_its_start_never_comes(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
+        await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
+        at.clock.ahead_ms += 61_000
+        await look_after_all(at)
+        await at.work()
+        assert (await at.total("anna"), (await reached(at, sent.notification)).sequence) == (0, None)
+
+    act(scene)
+
+
+def test_a_segment_is_asked_when_a_user_looks(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        people, segments = at.cases.broadcasts.profile_service, at.cases.broadcasts.segments
+        assert await code_of(send(at, segment="pros")) is Code.SEGMENT_NOT_FOUND
+        await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
+        await people.set(at.tenant, UserId("anna"), {"plan": "pro"}, created_ms=0)
+        await send(at, segment="pros")
+        assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
+        await people.set(at.tenant, UserId("ben"), {"plan": "pro"})
+        await people.set(at.tenant, UserId("anna"), {"plan": "free"})
+        assert [await at.total(user) for user in ("anna", "ben")] == [0, 1]
+
+    act(scene)
+
+
+def test_a_list_is_another_one_from_the_moment_it_is_made_active(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        segments, users = at.cases.broadcasts.segments, ("anna", "ben", "cleo")
+
+        async def upload(*names: str, version: int | None = None) -> int:
+            wanted = [UserId(name) for name in names]
+            return (await segments.upload(at.tenant, "vip", wanted, version)).newest
+
+        await segments.activate(at.tenant, "vip", await upload("anna", "ben"))
+        await send(at, segment="vip")
+        assert [await at.total(user) for user in users] == [1, 1, 0]
+        second = await upload("ben")
+        assert await upload("cleo", version=second) == second
+        assert [await at.total(user) for user in users] == [1, 1, 0]
+        await segments.activate(at.tenant, "vip", second)
+        assert [await at.total(user) for user in users] == [0, 1, 1]
+        await segments.activate(at.tenant, "vip", second - 1)
+        assert [await at.total(user) for user in users] == [1, 1, 0]
+        assert await code_of(upload("dora", version=second - 1)) is Code.REQUEST_INVALID
+
+    act(scene)
+
+
+def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        await send(at)
+        at.clock.ahead_ms += 10_000
+        await at.cases.broadcasts.profile_service.set(at.tenant, UserId("anna"), {})
+        assert (await at.total("anna"), await at.total("ben")) == (0, 1)
+        await send(at)
+        assert (await at.total("anna"), await at.total("ben")) == (1, 2)
+        told = await at.cases.read.explain(at.owner("anna"), 10)
+        assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
+
+    act(scene)
+
+
+def test_it_expires_by_itself_and_says_when(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        ends_ms = at.clock.now_ms() + 5_000
+        await send(at, expires_ms=ends_ms)
+        sheet = await at.cases.read.counts(at.owner("anna"))
+        assert (sheet.total, sheet.next_change_ms) == (1, ends_ms)
+        at.clock.ahead_ms += 6_000
+        assert await at.total("anna") == 0
+        too_long = send(at, expires_ms=at.clock.now_ms() + 91 * 86_400_000)
+        assert await code_of(too_long) is Code.REQUEST_INVALID
+
+    act(scene)
+
+
+def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        before = written(at)
+        await send(at, key="k1")
+        assert written(at) - before <= 10
+        await at.total("anna")
+        calls, units = called(at), written(at)
+        await at.cases.read.counts(at.owner("anna"))
+        assert called(at) - calls <= 2
+        assert written(at) == units
+
+    act(scene)
+
+
+def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        tracked, other = await send(at, tracks_reads=True), await send(at)
+        await at.cases.mark.read(at.owner("anna"), [tracked.notification, other.notification])
+        await at.cases.mark.read_all(at.owner("ben"))
+        await at.cases.mark.archive(at.owner("cleo"), [tracked.notification])
+        readers = at.cases.broadcast.readers
+        first = await readers(at.tenant, DEFAULT, tracked.notification, 1)
+        rest = await readers(at.tenant, DEFAULT, tracked.notification, 5, first.below)
+        assert [each.user for each in (*first.readers, *rest.readers)] == ["anna", "ben"]
+        assert rest.below is None
+        assert await code_of(readers(at.tenant, DEFAULT, other.notification, 1)) is Code.REQUEST_INVALID
+
+    act(scene)
+
+
+def written(at: NotificationEnv) -> float:
+    return sum(count.value for count in at.client.ledger if count.name == "write_units")
+
+
+def called(at: NotificationEnv) -> float:
+    return sum(count.value for count in at.client.ledger if count.name == "calls")
+
+
+def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(at: NotificationEnv) -> None:
+        segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
+        await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
+        nobody = await at.cases.broadcasts.estimate(at.tenant, None)
+        assert nobody == (0, 0, 0, 0, 0)
+        for number in range(300):
+            await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
+        assert await at.cases.broadcasts.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
+        assert await at.cases.broadcasts.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
+        monkeypatch.setattr(targeting, "_COUNTED", -1)  # as if there were too many to count
+        everyone = await at.cases.broadcasts.estimate(at.tenant, None)
+        pros = await at.cases.broadcasts.estimate(at.tenant, "pros")
+        assert everyone.users == 256 * everyone.met
+        assert everyone.low <= 300 <= everyone.high or everyone.seen == 0
+        assert pros.met <= pros.seen
+
+    act(scene)

@@ -1,0 +1,100 @@
+"""Jobs are looked after on a real Kafka: lag is waited for, what was lost is published again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import msgspec
+from contract.kafka.harness import QUICK, make_topic, never_bury, publishing, read_log
+from fixtures.engines import Namespace
+from fixtures.notifications import NotificationEnv, open_notification_env
+from fixtures.tables import Tables
+
+from tidings.app.processes.notices import ChunkHandler
+from tidings.app.wiring.inboxes import join_look_after
+from tidings.jobs.model import ChunkRef
+from tidings.jobs.service import JobSweeper
+from tidings.jobs.store import CHUNK_GROUP, DynamoDueJobs, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.kafka.consumer import KafkaConsumer, KafkaConsumerLag
+from tidings.platform.kafka.partition_worker import RecordHandlers
+from tidings.schema.topics.model import NOTIFICATIONS
+
+USERS = [f"user{number:04d}" for number in range(205)]
+ENDS_S = 120.0
+
+
+def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_after_it(
+    tables_dynoxide: Tables, kafka: str, space: Namespace, tmp_path: Path
+) -> None:
+    connection = KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
+    make_topic(connection, NOTIFICATIONS.name)
+
+    async def scene() -> None:
+        async with (
+            open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
+            publishing(connection) as publisher,
+            asyncio.timeout(ENDS_S),
+        ):
+            chunks = KafkaChunkPublisher(publisher)
+            made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
+            with closing(made) as consumers:
+                jobs = join_look_after(at.client, at.clock, chunks, consumers)
+                await waits_for_lag(at, jobs, chunks, connection)
+
+    asyncio.run(scene())
+
+
+async def waits_for_lag(
+    at: NotificationEnv, jobs: JobSweeper, chunks: KafkaChunkPublisher, connection: KafkaConfig
+) -> None:
+    waits, lost = await at.send(USERS), await at.send(USERS)
+    chunks.publish([ref for ref in at.chunks.take() if ref.job == waits.job])
+    log = await published(connection, 3)
+    for _ in range(4):
+        at.clock.ahead_ms += 100_000
+        await look_after(at, jobs)
+    # A record that the looks had sent would lie before this one.
+    chunks.publish([log[0]])
+    assert await published(connection, 4) == [*log, log[0]]
+    async with consuming(at, connection):
+        while await at.state(lost.job) != "done":
+            at.clock.ahead_ms += 400_000
+            await look_after(at, jobs)
+            await asyncio.sleep(0.05)
+    assert await at.state(waits.job) == "done"
+    all_of_it = await published(connection, 7)
+    assert [ref.chunk for ref in all_of_it if ref.job == waits.job] == [0, 1, 2, 0]
+    assert {ref.chunk for ref in all_of_it if ref.job == lost.job} == {0, 1, 2}
+    assert [await at.total(user) for user in (USERS[0], USERS[100], USERS[204])] == [2, 2, 2]
+
+
+async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
+    """Read the log, once it has so many records."""
+    found: list[ChunkRef] = []
+    while len(found) < at_least:
+        log = await asyncio.to_thread(read_log, connection, NOTIFICATIONS.name)
+        found = [msgspec.json.decode(value, type=ChunkRef) for value in log[0]]
+    return found
+
+
+async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
+    """Look after the jobs of this test alone: the queue is shared by all tenants."""
+    queue = DynamoDueJobs(at.client)
+    for shard in range(queue.shards):
+        for due in await queue.due(shard, at.clock.now_ms()):
+            if due.tenant == at.tenant:
+                await jobs.sweep(due)
+
+
+@asynccontextmanager
+async def consuming(at: NotificationEnv, connection: KafkaConfig) -> AsyncIterator[None]:
+    work = RecordHandlers(decode_chunk, ChunkHandler(at.cases.work), never_bury)
+    consumer = KafkaConsumer(connection, work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=QUICK)
+    running = asyncio.create_task(consumer.run())
+    try:
+        yield
+    finally:
+        consumer.stop()
+        await running

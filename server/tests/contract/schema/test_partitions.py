@@ -1,0 +1,85 @@
+"""partition_key_distributed: with more people no partition key is asked more often, on real engines."""
+
+from dataclasses import replace
+
+import pytest
+from contract.api.test_notifications import INBOX, NEWS
+from contract.schema.traffic import Traffic, concentrated, watched
+from fixtures.rest_app import RestApp
+from fixtures.tables import Tables
+from fixtures.use_cases import RunUseCases, UseCaseEnv
+
+from tidings.accounts.model import Scope
+from tidings.jobs import store
+from tidings.kernel.ids import UserId
+from tidings.schema.tables.items import inboxes
+
+FEW, MANY = 5, 20
+SHARED = {
+    # Every reader of a broadcast reads its content: at most 3,000 reads a second of 4 KB, which DynamoDB can't spread.
+    "inbox t#{tenant}M#{notice}",
+}
+"""Kinds of keys that many people share by design, with what bounds the load."""
+
+
+async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
+    """Each of the people does the same: is created, writes to another, reads, gets a notice, sees a broadcast."""
+    own = UseCaseEnv(stage.client, f"{stage.tenant}-{people}", stage.key_file)
+    house = RestApp(own)
+    users, notices = house.server(Scope.USERS), house.server(Scope.NOTIFICATIONS)
+    names = [f"user-{number}" for number in range(people)]
+    with watched(own.client, prefix) as traffic:
+        await notices.ok("PUT", INBOX, NEWS)
+        await notices.ok("POST", f"{INBOX}/broadcasts", {"message": {"title": "all"}})
+        for number, name in enumerate(names):
+            phone = f"+4915112345{number:03d}"
+            await users.ok("POST", "/v1/users", {"id": name, "phone": phone, "display_name": name})
+        for number, name in enumerate(names):
+            await live(house, name, names[number - 1])
+            await notices.ok("POST", f"{INBOX}/notices", {"uids": [name], "message": {"title": "hi"}})
+            await house.work()
+            await house.user(UserId(name)).ok("GET", f"{INBOX}/notices")
+    return traffic
+
+
+async def live(house: RestApp, name: str, other: str) -> None:
+    user = house.user(UserId(name))
+    chat = (await user.ok("POST", "/v1/directs", {"user": other}))["id"]
+    for number in range(2):
+        body = {"text": "hi", "client_message_id": f"{name}-{number}"}
+        await user.ok("POST", f"/v1/chats/{chat}/messages", body)
+    await house.settle()
+    for path in ("/v1/me", "/v1/chats", f"/v1/chats/{chat}/messages", f"/v1/users/{other}"):
+        await user.ok("GET", path)
+
+
+def test_no_partition_key_is_asked_more_often_when_there_are_more_people(
+    play: RunUseCases, tables: Tables
+) -> None:
+    async def scene(stage: UseCaseEnv) -> None:
+        few, many = await day(stage, tables.prefix, FEW), await day(stage, tables.prefix, MANY)
+        assert concentrated(few, many).keys() <= SHARED
+        of_tenants = replace(many, requests=many.requests.copy())
+        for kind, requests in many.requests.items():
+            of_tenants.requests[kind] = type(requests)({"tenant": requests.total()})
+        unspread = many.requests.keys() - concentrated(few, of_tenants).keys()
+        assert unspread == {"inbox t#{tenant}", "inbox t#{tenant}B#{inbox}", "tenants {tenant}"}, (
+            "with the tenant alone as key every table would be hot, except where processes have a cache"
+        )
+
+    play(scene)
+
+
+@pytest.mark.parametrize("tables", ["dynoxide"], indirect=True)
+def test_a_hash_that_puts_everybody_in_one_part_is_found(
+    play: RunUseCases, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inboxes, "stable_hash", lambda _: 7)
+    monkeypatch.setattr(store, "due_shard", lambda _: 7)
+
+    async def scene(stage: UseCaseEnv) -> None:
+        few, many = await day(stage, tables.prefix, FEW), await day(stage, tables.prefix, MANY)
+        found = concentrated(few, many).keys() - SHARED
+        assert found == {"inbox t#{tenant}D#{bucket}", "inbox t#{tenant}L#{shard}", "inbox t#_Q#{shard}"}
+
+    play(scene)

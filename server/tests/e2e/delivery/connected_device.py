@@ -1,0 +1,130 @@
+"""A device that writes down every entry it is given, on the SDK, over as many connections and restarts as it takes."""
+
+import asyncio
+import secrets
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fixtures.installation_processes import InstallationProcesses
+from fixtures.loops import until
+
+from tidings_sdk import Client, FileStore, Timeouts
+from tidings_sdk.events import LOG_EVENTS, ConnectionStateChanged, Event
+from tidings_sdk.frames.history import ChatRow, Entry
+from tidings_sdk.protocol import State
+
+_SOON = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.3)
+LONG_S = 150.0
+
+
+class ConnectedClient:
+    """`async with` it to be connected. What it holds survives in its store, as on a phone that is switched off."""
+
+    def __init__(self, city: InstallationProcesses, port: int, user: str, device: str = "phone") -> None:
+        self._city, self._port = city, port
+        self.user, self.device = user, device
+        self.entries: dict[str, list[Entry]] = defaultdict(list)
+        self.rows: dict[str, ChatRow] = {}
+        self.states: list[State] = []
+        self._ahead_s = 0.0
+        self._client: Client | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def client(self) -> Client:
+        assert self._client, "it is switched off"
+        return self._client
+
+    async def __aenter__(self) -> Self:
+        async def token() -> str:
+            return self._city.token(self.user, ahead_s=self._ahead_s)
+
+        store = FileStore(self._store)
+        url = f"ws://127.0.0.1:{self._port}/v1/socket"
+        client = Client(url, token, store=store, device=self.device, proxy=None, patience=_SOON)
+        self._client = await client.__aenter__()
+        self._reading = asyncio.create_task(self._read(client))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Switched off; what it holds is on its disk."""
+        await self.client.close()
+        assert self._reading
+        await self._reading
+        self._client = None
+
+    def move_to(self, port: int, *, credential_from_s: float = 0.0) -> None:
+        """The next time it is switched on it goes there. The server's clock may be ahead, and with it the credential."""
+        self._port, self._ahead_s = port, credential_from_s
+
+    async def live(self, within_s: float = LONG_S) -> None:
+        await until(lambda: self.client.state is State.LIVE, within_s)
+
+    def sequences(self, chat: str) -> list[int]:
+        return [entry.sequence for entry in self.entries[chat]]
+
+    def texts(self, chat: str) -> list[str]:
+        return [entry.text for entry in self.entries[chat] if entry.kind == "message"]
+
+    async def holds(self, chat: str, sequences: Sequence[int], within_s: float = LONG_S) -> None:
+        """Exactly these, in this order, each once; waits for the last of them, and fails on one too many."""
+        with suppress(AssertionError):  # told below, with what is there
+            await until(lambda: set(sequences) <= set(self.sequences(chat)), within_s)
+        held, wanted = self.sequences(chat), list(sequences)
+        assert held == wanted, f"{self.user}/{self.device} holds {held}, not {wanted}"
+
+    @property
+    def _store(self) -> Path:
+        return self._city.directory / f"{self.user}-{self.device}.store"
+
+    async def _read(self, client: Client) -> None:
+        async for event in client.events():
+            self._note(event)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, LOG_EVENTS):
+            self.entries[event.chat].append(event.entry)
+        elif isinstance(event, ChatRow):
+            self.rows[event.chat] = event
+        elif isinstance(event, ConnectionStateChanged):
+            self.states.append(event.state)
+
+
+@asynccontextmanager
+async def watching(
+    city: InstallationProcesses, port: int, *users: str, device: str = "phone"
+) -> AsyncIterator[list[ConnectedClient]]:
+    """All of them live."""
+    watchers = [ConnectedClient(city, port, user, device) for user in users]
+    async with asyncio.TaskGroup() as group:
+        for watcher in watchers:
+            group.create_task(_on(watcher))
+    try:
+        yield watchers
+    finally:
+        for watcher in watchers:
+            await watcher.__aexit__(None, None, None)
+
+
+async def _on(watcher: ConnectedClient) -> None:
+    await watcher.__aenter__()
+    await watcher.live()
+
+
+class Names:
+    """People of one test, who are nobody else's."""
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(3)
+
+    def __getattr__(self, name: str) -> str:
+        return f"{name}-{self._mark}"
+
+    def crowd(self, count: int) -> list[str]:
+        return [f"one-{number}-{self._mark}" for number in range(count)]

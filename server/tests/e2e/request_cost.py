@@ -1,0 +1,115 @@
+"""What a request cost, by the books of the process that answered it: calls to DynamoDB by access pattern.
+
+Held against what the route says of itself, and against the kinds of calls that there may be.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contract.telemetry.running import eventually
+from e2e.conftest import Answer, Api
+from fixtures.engines import Namespace
+
+from tidings.platform.dynamo.operations import Operation
+from tidings.schema.tables.patterns import REGISTRY
+
+_PATHS = json.loads((Path(__file__).parents[3] / "protocol/openapi.json").read_text())["paths"]
+_CALLS = re.compile(r'^tidings_dynamo_calls_total\{pattern="([^"]+)"\} (\S+)$', re.MULTILINE)
+_CACHED = ("tenants.", "leases.")
+"""Read once in a while for the whole process: credentials, keys, the probe of the health page."""
+
+READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
+
+
+def recorded_cost(api: Api) -> Counter[str]:
+    page = api.get("/metrics")[1]
+    calls = {name: int(float(value)) for name, value in _CALLS.findall(page)}
+    return Counter({name: n for name, n in calls.items() if not name.startswith(_CACHED)})
+
+
+def documented_cost(method: str, path: str) -> set[str]:
+    """The access patterns that the route says it can touch."""
+    for template, methods in _PATHS.items():
+        if method.lower() in methods and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+            return set(methods[method.lower()]["x-access-patterns"])
+    raise AssertionError(f"{method} {path} is not described")
+
+
+@dataclass(frozen=True, slots=True)
+class CostRecorder:
+    """People of one test, who meet nobody else's."""
+
+    api: Api
+    mark: str = field(default_factory=lambda: Namespace().mark)
+
+    def name(self, who: str) -> str:
+        return f"{who}-{self.mark}"
+
+    def ok(self, who: str, method: str, path: str, body: object = None) -> Any:
+        return self._good(self.api.ask(method, path, body, self.name(who)))
+
+    def read(self, who: str, path: str) -> tuple[Any, dict[str, int]]:
+        """An answer, and the calls that it took: by key or by range, and none that the route does not name."""
+        before = recorded_cost(self.api)
+        answer = self._good(self.api.ask("GET", path, user=self.name(who)))
+        calls = recorded_cost(self.api) - before
+        self._hold("GET", path.partition("?")[0], calls)
+        others = {name: REGISTRY[name].operation for name in calls if REGISTRY[name].operation not in READS}
+        assert not others, f"reading {path} took {others}"
+        return answer, dict(calls)
+
+    def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
+        """The same for a change. What follows its answer is another process's."""
+        before = recorded_cost(self.api)
+        answer = self._good(self.api.ask(method, path, body, self.name(who)))
+        calls = dict(recorded_cost(self.api) - before)
+        self._hold(method, path, calls)
+        return answer, calls
+
+    @staticmethod
+    def _hold(method: str, path: str, calls: Mapping[str, int]) -> None:
+        unnamed = calls.keys() - documented_cost(method, path)
+        assert not unnamed, f"{method} {path} touches {unnamed}, which its description does not name"
+
+    @staticmethod
+    def _good(answer: Answer) -> Any:
+        assert answer.status < 300, answer.body
+        return answer.body
+
+    def direct(self, who: str, other: str) -> str:
+        made: str = self.ok(who, "POST", "/v1/directs", {"user": self.name(other)})["id"]
+        self.settle(made, 1, who, other)
+        return made
+
+    def group(self, name: str, owner: str, *others: str) -> str:
+        body = {"name": name, "members": list(map(self.name, others)), "client_message_id": Namespace().mark}
+        made: str = self.ok(owner, "POST", "/v1/groups", body)["id"]
+        self.settle(made, 1, owner, *others)
+        return made
+
+    def send(self, who: str, chat: str, *texts: str, **more: object) -> int:
+        """The last sequence."""
+        sent = {"sequence": 0}
+        for text in texts:
+            body = {"text": text, "client_message_id": Namespace().mark, **more}
+            sent = self.ok(who, "POST", f"/v1/chats/{chat}/messages", body)
+        return int(sent["sequence"])
+
+    def line(self, who: str, chat: str) -> Any:
+        chats = self.ok(who, "GET", "/v1/chats")["chats"]
+        return next((line for line in chats if line["id"] == chat), None)
+
+    def settle(self, chat: str, sequence: int, *people: str) -> None:
+        """Until the lists of all of them show that the chat has come so far: nothing is written behind any more."""
+
+        def is_there(who: str) -> bool | None:
+            line = self.line(who, chat)
+            return True if line and line["head_sequence"] >= sequence else None
+
+        for who in people:
+            eventually(lambda who=who: is_there(who), f"line of {who} at {sequence}")  # type: ignore[misc]  # a default's type

@@ -1,0 +1,232 @@
+"""Schemathesis over the whole API: which requests it makes of the description, and what it counts as a fault.
+
+The description is the served one with a single change: where a request names something, it names what is there.
+"""
+
+import copy
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import schemathesis
+from e2e.seeded_tenant import FOR_BROADCASTS, FOR_NOTIFICATIONS, SeededTenant
+from schemathesis import hooks
+from schemathesis.config import SchemathesisConfig
+from schemathesis.core.failures import Failure
+from schemathesis.engine import Status, events, from_schema
+from schemathesis.openapi.checks import RejectedPositiveData
+
+SEED = 20261115
+
+
+class Rule(NamedTuple):
+    """A request that fits the description and is refused all the same, because a schema can't say why."""
+
+    status: int
+    code: str
+    detail: str
+
+
+_INVALID = "request_invalid"
+REFUSED_BY_RULE = (
+    Rule(400, _INVALID, "^A direct chat has two people in it"),  # with oneself: a schema knows no caller
+    Rule(400, _INVALID, "^The group is the caller's own already"),  # the same
+    Rule(400, _INVALID, "^There is no key to recognise a repeat by"),  # in the header or in the body
+    Rule(
+        400, _INVALID, "only one of before, after and around"
+    ),  # parameters exclude one another in no schema
+    Rule(
+        400, _INVALID, "^`Idempotency-Key` and `client_message_id` differ"
+    ),  # a header and a field, compared
+    Rule(400, _INVALID, "^Say what to change"),  # all three are there, and null
+    Rule(
+        400, _INVALID, "Input should be a valid integer"
+    ),  # to a schema 5.0 is an integer; here it has a point
+    Rule(
+        400, _INVALID, "^A whole number in the body has more than 64 bits"
+    ),  # `data` is any JSON, to a bound
+    Rule(400, _INVALID, "^A display name has at least one letter"),  # what blanks are is Unicode's to say
+    Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
+    Rule(400, _INVALID, "some notices by their ids"),  # two ways of saying which, not both
+    Rule(400, _INVALID, "`ids`, or `before`"),  # the same
+    Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
+    Rule(
+        400, _INVALID, "of the list is not kept|^A segment stays what it was made"
+    ),  # what versions there are
+    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
+    Rule(400, _INVALID, "^A notice has at most 90 versions"),
+    Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
+    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
+    Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
+    Rule(409, "key_conflict", "with this `host_system_id`|under this key"),  # sent before
+    Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
+    Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
+    Rule(422, "content_invalid", "^A message has a text or data"),  # one of two that may both be empty
+)
+
+
+@dataclass
+class Findings:
+    """`answers`: by operation, how many of each status. `by_rule`: what was refused as it should be, and how often."""
+
+    answers: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    by_rule: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def without_success(self) -> list[str]:
+        return sorted(name for name, seen in self.answers.items() if not any(200 <= s < 300 for s in seen))
+
+
+def described(document: dict[str, Any], town: SeededTenant) -> dict[str, Any]:
+    made = copy.deepcopy(document)
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            _name_what_is_there(made, operation, town)
+    return made
+
+
+def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], town: SeededTenant) -> None:
+    name = operation["operationId"]
+    values = {"Tidings-User": ["anna"], **town.values.get(name, {})}
+    for parameter in operation.get("parameters", ()):
+        if parameter["name"] in values:
+            parameter["schema"] = _one_of(parameter["schema"], values[parameter["name"]])
+    if "requestBody" in operation:
+        media = operation["requestBody"]["content"]["application/json"]
+        model = media["schema"]["$ref"].rpartition("/")[2]
+        media["schema"] = schema = copy.deepcopy(document["components"]["schemas"][model])
+        values = {"after": [None, 2, 3], **values}
+        for field_name in schema["properties"].keys() & values.keys():
+            schema["properties"][field_name] = _one_of(schema["properties"][field_name], values[field_name])
+        if name in town.bodies:
+            media["example"] = town.bodies[name]
+            schema.pop("examples", None)
+
+
+def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
+    """Those; and where any other does as well, so it stays: who is named need not be there."""
+    if schema.get("type") == "array":
+        return {**schema, "items": {**schema["items"], "examples": values}}
+    named: dict[str, Any] = {"enum": values}
+    return (
+        {"anyOf": [named, schema]} if schema.get("title") in {"User", "After", "Inbox", "Segment"} else named
+    )
+
+
+def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, examples: int) -> Findings:
+    """Examples of the description, each bound of each field, and `examples` by chance per operation."""
+    schema = schemathesis.openapi.from_dict(described(document, town), config=_config(url, town, examples))
+    findings = Findings()
+
+    @schema.hook("filter_failure")
+    def is_a_fault(_: object, failure: Failure, case: Any, response: Any) -> bool:
+        rule = _rule_of(failure, response)
+        if rule is not None:
+            findings.by_rule[
+                f"{case.operation.definition.raw['operationId']}: {rule.code}, {rule.detail}"
+            ] += 1
+        return rule is None
+
+    with _fresh_keys():
+        for event in from_schema(schema).execute():
+            findings.faults += _faults(event)
+            if isinstance(event, events.ScenarioFinished):
+                _count(event, findings)
+    return findings
+
+
+@contextmanager
+def _fresh_keys() -> Iterator[None]:
+    """For every second request that is good: else all but the first are repeats or conflicts."""
+    numbers = itertools.count()
+
+    def before_call(_: object, case: Any, __: object) -> None:
+        number = next(numbers)
+        if number % 2 and case.meta is not None and case.meta.generation.mode.is_positive:
+            _rekey(case, number)
+
+    schemathesis.hook(before_call)
+    try:
+        yield
+    finally:
+        hooks.unregister(before_call)
+
+
+def _rekey(case: Any, number: int) -> None:
+    key = f"key-{number}"
+    if "Idempotency-Key" in (case.headers or {}):
+        case.headers["Idempotency-Key"] = f"{key}-long-enough-for-a-refresh"[:48]
+    if isinstance(case.body, dict) and case.body.get("client_message_id") is not None:
+        case.body["client_message_id"] = case.headers.get("Idempotency-Key", key)
+
+
+def _rule_of(failure: Failure, response: Any) -> Rule | None:
+    if not isinstance(failure, RejectedPositiveData):
+        return None
+    said = response.json()
+    return next(
+        (
+            rule
+            for rule in REFUSED_BY_RULE
+            if (rule.status, rule.code) == (response.status_code, said["code"])
+            and re.search(rule.detail, said["detail"] + str(said.get("errors", "")))
+        ),
+        None,
+    )
+
+
+def _count(event: events.ScenarioFinished, findings: Findings) -> None:
+    for case_id, node in event.recorder.cases.items():
+        interaction = event.recorder.interactions.get(case_id)
+        if interaction is not None and interaction.response is not None:
+            operation = node.value.operation.definition.raw
+            findings.answers[operation["operationId"]][interaction.response.status_code] += 1
+
+
+def _faults(event: object) -> Iterator[str]:
+    if isinstance(event, events.NonFatalError | events.FatalError):
+        yield str(event.info if isinstance(event, events.NonFatalError) else event.exception)
+    if not isinstance(event, events.ScenarioFinished):
+        return
+    for case_id, checks in event.recorder.checks.items():
+        for check in checks:
+            if check.status is Status.FAILURE and check.failure_info is not None:
+                shown = check.failure_info
+                said = event.recorder.interactions[case_id].response
+                body = said.content[:300] if said and said.content else b""
+                yield f"{event.label} {check.name}: {shown.failure.message} | {shown.code_sample} | {body!r}"
+
+
+def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
+    as_server = ["create_user", "change_user", "list_user_sessions", "end_user_sessions"]
+    as_server += ["list_directory", "suspend_user", "unsuspend_user"]
+    return SchemathesisConfig.from_dict(
+        {
+            "seed": SEED,
+            "base-url": url,
+            "workers": 1,
+            "continue-on-failure": True,
+            "request-timeout": 20,
+            "headers": {"Authorization": f"Bearer {town.bearers.anna}"},
+            "generation": {"max-examples": examples, "deterministic": True, "database": "none"},
+            "phases": {"stateful": {"enabled": False}},
+            "operations": [
+                {
+                    "include-operation-id": as_server,
+                    "headers": {"Authorization": f"Bearer {town.bearers.server}"},
+                },
+                {
+                    "include-operation-id": ["end_sessions"],
+                    "headers": {"Authorization": f"Bearer {town.bearers.leaver}"},
+                },
+                {
+                    "include-operation-id": [*FOR_NOTIFICATIONS, *FOR_BROADCASTS],
+                    "headers": {"Authorization": f"Bearer {town.bearers.notices}"},
+                },
+            ],
+        }
+    )

@@ -1,0 +1,283 @@
+"""A tenant with life in it, for those who knock at every door: users, chats, messages, sessions, and their credentials.
+
+Each operation has things of its own, so that one which takes away leaves the others what they need.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contract.telemetry.running import eventually
+from e2e.conftest import Api
+from fixtures.memory_accounts import claims_of, mint
+from fixtures.tables import REGION, Tables
+from fixtures.use_cases import file_rows
+
+from tidings.accounts.api_keys import ApiKeyService
+from tidings.accounts.model import Scope
+from tidings.accounts.signing_keys import SigningKeyService
+from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
+from tidings.kernel.clock import SystemClock, format_ms
+from tidings.kernel.ids import TenantId
+from tidings.platform.dynamo.open_client import open_client
+
+MEMBERS = ["ben", "cleo", *(f"member-{n}" for n in range(8))]
+PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+4915112345673"}
+MANY, SOME = 30, 8
+
+SENDER = "the key that sends notices"
+FOR_NOTIFICATIONS = (
+    *(
+        "list_inboxes",
+        "get_inbox",
+        "set_inbox",
+        "get_inbox_defaults",
+        "set_inbox_defaults",
+        "send_notice",
+        "find_notice",
+        "amend_notice",
+        "redact_notice",
+    ),
+    *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
+    *("stack_post", "stack_redact"),
+)
+FOR_BROADCASTS = (
+    *("send_broadcast", "estimate_broadcast", "get_broadcast", "ramp_broadcast", "halt_broadcast"),
+    *("list_readers", "list_segments", "get_segment", "set_segment", "list_users_in_segment"),
+    *("activate_segment", "get_profile", "set_profile"),
+)
+OF_NOTIFICATIONS = (
+    *("list_notices", "count_notices", "read_notices", "unread_notices", "see_notices", "archive_notices"),
+    *("restore_notices", "stack_last", "stack_read"),
+)
+
+type Values = Mapping[str, list[Any]]
+"""What really is there, by the name of a parameter or of a field of the body."""
+
+
+@dataclass(frozen=True)
+class TenantTokens:
+    """Tokens of users that the app's server signed, and API keys that look after users and send notices.
+
+    `leaver` signs out, which ends every token of that user: nobody else's requests use it.
+    """
+
+    anna: str
+    leaver: str
+    server: str
+    notices: str
+
+
+@dataclass
+class SeededTenant:
+    bearers: TenantTokens
+    values: dict[str, Values] = field(default_factory=dict)
+    bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By operation: what it takes to get through at least once."""
+
+
+async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> TenantTokens:
+    clock = SystemClock()
+    async with open_client(tables.url, REGION, tables.prefix) as client:
+        rows = file_rows(client, directory)
+        keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
+        server = await keys.issue(tenant, "users", [Scope.USERS])
+        notices = await keys.issue(tenant, "notices", [Scope.NOTIFICATIONS])
+        pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
+    now_s = int(time.time())
+
+    def token(user: str) -> str:
+        return mint(pair.private, claims_of(tenant=tenant, sub=user, iat=now_s, exp=now_s + life_s))
+
+    return TenantTokens(token("anna"), token("leaver"), server.text.reveal(), notices.text.reveal())
+
+
+def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
+    town = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
+    _Builder(api, tenant, town).build()
+    return town
+
+
+class _Builder:
+    def __init__(self, api: Api, tenant: TenantId, town: SeededTenant) -> None:
+        self._api = api
+        self._tenant = tenant
+        self._town = town
+        self._made = 0
+
+    def build(self) -> None:
+        for user in ("anna", *MEMBERS):
+            phone = {"phone": PHONES[user]} if user in PHONES else {}
+            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
+        values = self._town.values
+        values.update(
+            self._chats() | self._messages() | self._people() | self._notices() | self._broadcasts()
+        )
+        values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
+        self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
+        self._town.bodies["redeem_code"] = self._code("cleo")
+        values["ask_for_code"] = {
+            "tenant": [self._tenant],
+            "phone": [f"+49151123456{n}" for n in range(80, 90)],
+        }
+        values["redeem_code"] = {"tenant": [self._tenant]}
+        numbers = list(PHONES.values())
+        values["find_user"] = {"phone_number": numbers}
+        values["add_member_by_phone"] = {"chat": [self._group()], "phone_number": numbers}
+        values["suspend_user"] = values["unsuspend_user"] = {"user": MEMBERS[-1:]}
+
+    def _chats(self) -> dict[str, Values]:
+        plain = ("get_chat", "rename_chat", "list_members", "send_message", "list_messages", "add_members")
+        found: dict[str, Values] = {name: {"chat": [self._group()]} for name in plain}
+        for name in ("mark_read", "mark_delivered"):
+            found[name] = {"chat": [self._group(messages=3)], "sequence": [1, 2, 3, 4]}
+        members = found["list_members"]["chat"][0]
+        cursor = self._ok("GET", f"/v1/chats/{members}/members?limit=1")["cursor"]
+        found["list_members"] = {"chat": [members], "cursor": [cursor]}
+        found["list_messages"] = {"chat": [self._group(messages=4)]}
+        found["change_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
+        found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
+        found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
+        found["transfer_chat"] = {"chat": [self._group() for _ in range(SOME)], "user": MEMBERS}
+        return found
+
+    def _messages(self) -> dict[str, Values]:
+        def said(how_many: int) -> Values:
+            chat = self._group()
+            return {"message": [self._say(chat) for _ in range(how_many)]}
+
+        found = {name: said(SOME) for name in ("get_message", "get_status", "edit_message", "react")}
+        found["redact_message"] = said(MANY)
+        reacted = said(MANY)
+        for message in reacted["message"]:
+            self._ok("PUT", f"/v1/messages/{message}/reactions/ok")
+        found["unreact"] = {**reacted, "emoji": ["ok"]}
+        return found
+
+    def _notices(self) -> dict[str, Values]:
+        """Sent and not yet given: there is no worker here."""
+        for inbox in ("default", "other"):
+            self._ok("PUT", f"/v1/inboxes/{inbox}", {"title": "News", "categories": ["news"]}, SENDER)
+        named: Values = {
+            "inbox": ["default"],
+            "tenant": [self._tenant],
+            "category": ["news"],
+            "expires_at": ["2099-01-01T00:00:00Z"],
+            "user": MEMBERS,
+        }
+        found = {name: dict(named) for name in (*FOR_NOTIFICATIONS, *OF_NOTIFICATIONS)}
+        found["set_inbox"] = {
+            "inbox": ["other"],
+            "payload_schema": [None, {"type": "object"}],
+            "default_category": [None],
+        }
+        for name in FOR_NOTIFICATIONS:
+            sent = [self._send() for _ in range(SOME)]
+            found[name] |= {"job": [each["job"] for each in sent]}
+            if name != "stack_redact":
+                found[name] |= {"notice": [each["id"] for each in sent]}
+        found["find_notice"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
+        found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
+        return dict(found)
+
+    def _broadcasts(self) -> dict[str, Values]:
+        who = {"all": [{"attribute": "plan", "in": ["pro", "team"]}]}
+        self._ok("PUT", "/v1/segments/pros", {"predicate": who}, SENDER)
+        for _ in range(2):
+            self._ok("POST", "/v1/segments/vip/users", {"users": MEMBERS}, SENDER)
+        for user in MEMBERS:
+            self._ok("PUT", f"/v1/users/{user}/profile", {"attributes": {"plan": "pro"}}, SENDER)
+        named: Values = {
+            "inbox": ["default"],
+            "category": ["news"],
+            "segment": ["pros"],
+            "user": MEMBERS,
+            "predicate": [who],
+            "attributes": [{"plan": "team"}],
+            "created_at": [None, "2026-01-01T00:00:00Z"],
+            "starts_at": [None],
+            "expires_at": [None, format_ms(int((time.time() + 30 * 86_400) * 1000))],
+            "ramp": [None, [{"percent": 5}, {"percent": 100, "after_s": 3600}]],
+        }
+        found = {name: dict(named) for name in FOR_BROADCASTS}
+        for name in ("get_broadcast", "ramp_broadcast", "halt_broadcast", "list_readers"):
+            found[name] |= {"notice": [self._broadcast() for _ in range(SOME)], "percent": [60, 80, 100]}
+        found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
+        found["list_users_in_segment"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
+        return dict(found)
+
+    def _broadcast(self) -> str:
+        wish = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
+        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", wish, SENDER)["id"])
+
+    def _send(self) -> dict[str, Any]:
+        sent: dict[str, Any] = self._ok(
+            "POST", "/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "hi"}}, SENDER
+        )
+        return sent
+
+    def _named(self, name: str) -> str:
+        """Sent under a name of the sender's own, which finds it."""
+        wish = {
+            "uids": ["anna"],
+            "message": {"title": "hi"},
+            "host_system_id": name,
+            "is_unique": True,
+        }
+        self._ok("POST", "/v1/inboxes/default/notices", wish, SENDER)
+        return name
+
+    def _people(self) -> dict[str, Values]:
+        for user in MEMBERS[-3:]:
+            self._ok("PUT", f"/v1/blocks/{user}")
+        blocks = self._ok("GET", "/v1/blocks?limit=1")["cursor"]
+        cursor = eventually(
+            lambda: self._ok("GET", "/v1/chats?limit=1").get("cursor"), "list with more than one chat"
+        )
+        there = {"user": [*MEMBERS, "anna"]}
+        names = ("get_user", "change_user", "list_user_sessions", "block_user", "unblock_user")
+        found: dict[str, Values] = dict.fromkeys(names, there)
+        return found | {
+            "end_user_sessions": {"user": MEMBERS[2:]},
+            "list_users": {"ids": there["user"]},
+            "list_chats": {"cursor": [cursor]},
+            "list_blocks": {"cursor": [blocks]},
+        }
+
+    def _group(self, messages: int = 0) -> str:
+        self._made += 1
+        body = {"name": f"group {self._made}", "members": MEMBERS, "client_message_id": f"town-{self._made}"}
+        chat = str(self._ok("POST", "/v1/groups", body)["id"])
+        for _ in range(messages):
+            self._say(chat)
+        return chat
+
+    def _say(self, chat: str) -> str:
+        self._made += 1
+        body = {"text": f"said {self._made}", "client_message_id": f"town-{self._made}"}
+        return str(self._ok("POST", f"/v1/chats/{chat}/messages", body)["id"])
+
+    def _code(self, user: str) -> dict[str, Any]:
+        phone = PHONES[user]
+        told: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - counted before and after
+            rf"SMS to \{phone}: (\d{{6}})", self._api.stderr
+        )
+        before, who = len(told()), {"tenant": self._tenant, "phone": phone}
+        asked = self._ok("POST", "/v1/login/phone", who)
+        codes = eventually(lambda: found if len(found := told()) > before else None, "text message")
+        return {**who, "challenge": asked["challenge"], "code": codes[-1], "device": {"id": f"{user}-phone"}}
+
+    def _login(self, user: str) -> dict[str, str]:
+        tokens: dict[str, str] = self._ok("POST", "/v1/login/phone/redeem", self._code(user))["tokens"]
+        return tokens
+
+    def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
+        sender = self._town.bearers.notices
+        chosen = sender if bearer == SENDER else bearer or self._town.bearers.anna
+        answer = self._api.ask(method, path, body, bearer=chosen)
+        assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"
+        return answer.body

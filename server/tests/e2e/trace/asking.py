@@ -1,0 +1,72 @@
+"""`tidings trace` as an operator runs it: a process, with the settings of a city."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fixtures.installation_processes import InstallationProcesses
+
+_COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "trace"]
+LONG_S = 150.0
+
+
+class TraceOutput(NamedTuple):
+    exit_code: int
+    text: str
+    stderr: str
+
+    @property
+    def trace(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+    @property
+    def outcome(self) -> str:
+        found: str = self.trace["outcome"]
+        return found
+
+    def of(self, user: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(each for each in self.trace["recipients"] if each["user"] == user)
+        return found
+
+
+async def ask(city: InstallationProcesses, *words: str, **changes: str) -> TraceOutput:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
+    given = {f"TIDINGS_{name}": value for name, value in changes.items()}
+    process = await asyncio.create_subprocess_exec(
+        *_COMMAND,
+        *words,
+        cwd=city.directory,
+        env=ours | city._settings() | given,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    return TraceOutput(process.returncode or 0, out.decode(), err.decode())
+
+
+async def trace(
+    city: InstallationProcesses, chat: str, sequence: int, *words: str, **changes: str
+) -> TraceOutput:
+    told = await ask(city, f"{city.space.tenant}#{chat}.{sequence}", "--json", *words, **changes)
+    assert told.text, told.stderr
+    return told
+
+
+async def until_traced(
+    city: InstallationProcesses, chat: str, sequence: int, holds: Callable[[TraceOutput], bool], *words: str
+) -> TraceOutput:
+    """Asks until it holds: what follows a commit comes a moment later."""
+    ends_at = asyncio.get_running_loop().time() + LONG_S
+    while True:
+        told = await trace(city, chat, sequence, *words)
+        if holds(told):
+            return told
+        assert asyncio.get_running_loop().time() < ends_at, told.text
+
+
+def state_of(user: str, state: str) -> Callable[[TraceOutput], bool]:
+    return lambda told: told.of(user)["state"] == state

@@ -1,0 +1,190 @@
+"""`tidings trace` on an installation that works: each verdict, from rows and routes that real processes wrote."""
+
+import pytest
+from e2e.delivery.connected_device import Names, watching
+from e2e.trace.asking import ask, state_of, trace, until_traced
+from fixtures.gateway_process import connected
+from fixtures.installation_processes import InstallationProcesses, RunningInstallation
+from fixtures.use_cases import by
+
+from tidings.app.wiring.chats import build_watermark_store
+from tidings.delivery.model import ChatFlags
+from tidings.kernel.ids import ChatId, ChatKey, UserId
+
+
+def _key(city: InstallationProcesses, chat: str) -> ChatKey:
+    return ChatKey(city._key(chat).tenant, ChatId(chat))
+
+
+async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallation, who: Names) -> None:
+    """Which of the two acknowledged is kept nowhere: the verdict speaks of the user."""
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with (
+        watching(city, one, who.anna) as (anna,),
+        watching(city, two, who.ben) as (ben,),
+        connected(city, one, who.ben, device="laptop"),
+    ):
+        sent = (await anna.client.chat(chat).send("hello")).sequence
+        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
+        assert (told.exit_code, told.outcome) == (0, "arrived")
+        assert [each["id"] for each in told.of(who.ben)["devices"]] == ["laptop", "phone"]
+        assert all(each["is_gateway_there"] for each in told.of(who.ben)["devices"])
+        assert len({each["gateway"] for each in told.of(who.ben)["devices"]}) == 2
+        assert told.of(who.anna)["state"] == "wrote"
+        assert told.trace["handled"]["is_handled"] is True
+        published = told.trace["published"]
+        assert told.trace["committed_at"] <= published["at"]
+        assert published["offset"] is not None
+        await ben.client.chat(chat).read(sent)
+        told = await until_traced(city, chat, sent, state_of(who.ben, "read"))
+        assert told.of(who.ben)["verdict"].startswith("read at or before 20")
+        assert told.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
+
+
+async def test_nobody_is_connected_so_it_waits(busy_city: RunningInstallation, who: Names) -> None:
+    city, (one, _) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with connected(city, one, who.ben, device="phone"):
+        pass
+    async with watching(city, one, who.anna) as (anna,):
+        sent = (await anna.client.chat(chat).send("hello")).sequence
+        told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+    assert (told.exit_code, told.outcome) == (0, "waiting")
+    assert told.of(who.ben)["waiting_since"][:16] == told.trace["committed_at"][:16]
+    assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
+
+
+async def test_a_device_that_is_there_and_does_not_acknowledge(
+    busy_city: RunningInstallation, who: Names
+) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with (
+        watching(city, one, who.anna) as (anna,),
+        connected(city, two, who.ben, device="deaf"),
+    ):
+        sent = (await anna.client.chat(chat).send("hello")).sequence
+        told = await until_traced(city, chat, sent, state_of(who.ben, "not_acked"))
+    assert (told.exit_code, told.outcome) == (3, "on_its_way")
+    assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
+
+
+async def test_who_left_who_came_later_and_who_was_never_there(
+    busy_city: RunningInstallation, who: Names
+) -> None:
+    city, (one, _) = busy_city.city, busy_city.ports
+    chat = await city.group(who.anna, who.ben, who.cleo)
+    left = await city.remove(chat, who.anna, who.cleo)
+    async with watching(city, one, who.anna) as (anna,):
+        sent = (await anna.client.chat(chat).send("without her")).sequence
+    joined = await city.add(chat, who.anna, who.dora)
+    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+    assert told.of(who.cleo)["verdict"] == f"left at sequence {left}: not for them"
+    assert told.of(who.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
+    stranger = await trace(city, chat, sent, "--user", who.emil)
+    assert stranger.of(who.emil)["verdict"] == "has never been in this chat: not for them"
+    assert [each["user"] for each in stranger.trace["recipients"]] == [who.emil]
+
+
+async def test_muted_blocked_and_archived_are_told_and_change_nothing(
+    busy_city: RunningInstallation, who: Names
+) -> None:
+    city, (one, _) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,):
+        sent = (await anna.client.chat(chat).send("hello")).sequence
+    async with city.stage() as stage:
+        flags = ChatFlags(muted_until_ms=stage.clock.now_ms() + 3_600_000, is_archived=True)
+        watermarks = build_watermark_store(stage.client, stage.clock)
+        await watermarks.set_flags(_key(city, chat), UserId(who.ben), flags)
+        await stage.manage.block(stage.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
+    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+    ben = told.of(who.ben)
+    assert [note.split()[0:2] for note in ben["notes"]] == [
+        ["blocks", "the"],
+        ["has", "muted"],
+        ["has", "archived"],
+    ]
+    assert (ben["muted_until"] is not None, ben["is_archived"]) == (True, True)
+
+
+async def test_redacted(busy_city: RunningInstallation, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+        sent = (await anna.client.chat(chat).send("what I did not mean")).sequence
+        await anna.client.chat(chat).redact(sent)
+        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
+    assert "It was redacted at 20" in told.trace["verdict"]
+    assert told.trace["redacted_at"] is not None
+
+
+async def test_expired(busy_city: RunningInstallation, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+        sent = (await anna.client.chat(chat).send("for a moment", ttl_seconds=1)).sequence
+        told = await until_traced(city, chat, sent, lambda told: told.trace["is_expired"])
+    assert "It expired at 20" in told.trace["verdict"]
+
+
+async def test_a_large_chat_names_nobody_unless_asked(busy_city: RunningInstallation, who: Names) -> None:
+    city, (one, two) = busy_city.city, busy_city.ports
+    chat = await city.group(who.anna, who.ben, *who.crowd(120))
+    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+        sent = (await anna.client.chat(chat).send("all of you")).sequence
+        await until_traced(city, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
+        told = await trace(city, chat, sent, "--cost", "--user", who.ben, "--user", who.crowd(1)[0])
+        assert told.of(who.crowd(1)[0])["state"] == "away"
+        assert sum(told.trace["cost"].values()) < 20
+        told = await trace(city, chat, sent, "--cost")
+    assert (told.exit_code, told.outcome, told.trace["recipients"]) == (0, "unlisted", [])
+    reads = {"tenants.read_epoch", "messages.read_one", "chats.check", "counters.read_many"}
+    assert set(told.trace["cost"]) == reads
+
+
+async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
+    busy_city: RunningInstallation, who: Names
+) -> None:
+    city, (one, _) = busy_city.city, busy_city.ports
+    chat = await city.group(who.anna, *who.crowd(99))
+    async with watching(city, one, who.anna) as (anna,):
+        sent = (await anna.client.chat(chat).send("all of you")).sequence
+    await until_traced(city, chat, sent, state_of(who.crowd(1)[0], "waiting"))
+    told = await ask(city, f"{chat}.{sent}", "--tenant", city.space.tenant, "--cost")
+    assert "no writes" in told.text
+    calls = int(told.text.partition("read with ")[2].split()[0])
+    assert calls == 6, told.text
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "said"),
+    [
+        (["{tenant}#{chat}.99"], 1, "No entry 99 was ever committed: the chat has come to 1."),
+        (["{tenant}#gNONE.1"], 1, "has no chat 'gNONE'"),
+        (["nobody#{chat}.1"], 1, "The tenant 'nobody' has no chat"),
+        (["{tenant}#{chat}"], 1, "is no message's id"),
+        (["{chat}.1", "--tenant", "x" * 40], 1, "Nothing can have this name"),
+        (["{chat}.1"], 2, "Whose message is it?"),
+        (["{tenant}#{chat}.1", "--tenant", "other"], 2, "--tenant says other"),
+    ],
+)
+async def test_what_is_not_there_is_said_so(
+    busy_city: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
+) -> None:
+    city = busy_city.city
+    chat = (await city.direct(who.anna, who.ben)).chat
+    told = await ask(city, *(word.format(tenant=city.space.tenant, chat=chat) for word in words))
+    assert (told.exit_code, said in told.stderr) == (exit_code, True), told
+
+
+async def test_what_it_says_is_in_nothing_that_is_printed(busy_city: RunningInstallation, who: Names) -> None:
+    city, (one, _) = busy_city.city, busy_city.ports
+    chat = (await city.direct(who.anna, who.ben)).chat
+    async with watching(city, one, who.anna) as (anna,):
+        sent = (await anna.client.chat(chat).send("xyzzy plugh")).sequence
+        await anna.client.chat(chat).edit(sent, "plover")
+    message = f"{city.space.tenant}#{chat}.{sent}"
+    printed = [await ask(city, message), await ask(city, message, "--json", "--cost")]
+    assert not [told for told in printed if "xyzzy" in told.text + told.stderr or "plover" in told.text]

@@ -1,0 +1,95 @@
+"""Requests and answers kept back until a test lets them go: what makes "late" an order of events, not a time."""
+
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from faults.proxy.calls import Call
+    from faults.proxy.dynamo_request import Body, Request
+    from faults.proxy.event_log import ProxyEventLog
+    from faults.proxy.loop_thread import LoopThread
+
+
+class DroppedError(Exception):
+    """The test dropped what was held."""
+
+
+@final
+class HeldRequest:
+    """One thing kept back. `call` tells what becomes of it, `body` which one it is."""
+
+    def __init__(self, request: "Request", call: "Call", holds: "HeldRequests") -> None:
+        self.call = call
+        self._request = request
+        self._holds = holds
+        self._gate = holds.loop_thread.loop.create_future()
+
+    @property
+    def body(self) -> "Body":
+        return self._request.body
+
+    def release(self) -> None:
+        """Let it go on its way."""
+        self._holds.forget(self)
+        self._holds.loop_thread.soon(lambda: self._open(None))
+
+    def drop(self) -> None:
+        """Never let it go; its client, if it still waits, is reset."""
+        self._holds.forget(self)
+        self._holds.loop_thread.soon(lambda: self._open(DroppedError()))
+
+    def settle(self, *, timeout_s: float = 60) -> None:
+        """Let it go and wait until the engine has answered it."""
+        self.release()
+        self._holds.board.wait(lambda: self.call.is_done, timeout_s=timeout_s, what=f"the end of {self.call}")
+
+    async def gone(self) -> None:
+        """In the proxy's loop: wait until it is released; raises DroppedError if it is dropped."""
+        try:
+            await self._gate
+        finally:
+            self._holds.forget(self)
+
+    def _open(self, error: DroppedError | None) -> None:
+        if self._gate.done():
+            return
+        if error is None:
+            self._gate.set_result(None)
+        else:
+            self._gate.set_exception(error)
+
+
+@final
+class HeldRequests:
+    """What one installed fault keeps back, in order of arrival."""
+
+    def __init__(self, loop_thread: "LoopThread", board: "ProxyEventLog") -> None:
+        self.loop_thread = loop_thread
+        self.board = board
+        self._held: list[HeldRequest] = []
+        self._is_closed = False
+
+    def now(self) -> tuple[HeldRequest, ...]:
+        with self.board.reading:
+            return tuple(self._held)
+
+    def take(self, request: "Request", call: "Call") -> HeldRequest:
+        """In the proxy's loop. After `close` nothing is kept: the fault may be removed while a request comes in."""
+        held = HeldRequest(request, call, self)
+        with self.board:
+            if not self._is_closed:
+                self._held.append(held)
+                return held
+        held.release()
+        return held
+
+    def forget(self, held: HeldRequest) -> None:
+        with self.board:
+            if held in self._held:
+                self._held.remove(held)
+
+    def close(self) -> None:
+        with self.board:
+            self._is_closed = True
+            rest = tuple(self._held)
+        for held in rest:
+            held.release()

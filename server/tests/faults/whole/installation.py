@@ -1,0 +1,134 @@
+"""An installation to be broken: its processes by kind, ended and started again while devices talk to it."""
+
+import asyncio
+import functools
+import signal
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from fixtures.installation_processes import Balancer, InstallationProcess, InstallationProcesses, ProcessKind
+
+from tidings_harness.workload.run import HarnessRun
+from tidings_harness.workload.scenario import Scenario
+from tidings_harness.workload.target import TargetInstallation
+
+_TRIES: Final = 4
+_ASKED_EVERY_S: Final = 0.3
+WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
+
+
+class FaultInstallation:
+    """Blocking work (starting, waiting for readiness) is done in threads: the devices live in this loop."""
+
+    def __init__(self, city: InstallationProcesses, balancer: Balancer) -> None:
+        self.city, self._balancer = city, balancer
+        self.running: dict[ProcessKind, list[InstallationProcess]] = defaultdict(list)
+        self.until_end = ExitStack()
+        """What a fault adds to the installation and leaves there; closed with the stand."""
+        self.site = TargetInstallation(
+            api="",
+            sockets=[],
+            steady_socket=f"ws://127.0.0.1:{balancer.port}/v1/socket",
+            token=functools.cache(city.token),
+        )
+
+    async def start(self, *kinds: ProcessKind, **changes: str) -> list[InstallationProcess]:
+        """All at once, and then all of them ready."""
+        started = [self.city.run(kind, **{"TESTING_PAUSE_AT": "", **changes}) for kind in kinds]
+        for process in started:
+            await asyncio.to_thread(_ready, process)
+        for kind, process in zip(kinds, started, strict=True):
+            self.running[kind].append(process)
+        await asyncio.to_thread(self._told)
+        return started
+
+    async def kill(self, process: InstallationProcess, by: signal.Signals = signal.SIGKILL) -> None:
+        """It is gone when this returns; nobody is sent to it any more."""
+        for processes in self.running.values():
+            if process in processes:
+                processes.remove(process)
+        await asyncio.to_thread(self._told)
+        process.popen.send_signal(by)
+        await asyncio.to_thread(process.exit_code)
+
+    async def replace(
+        self, process: InstallationProcess, kind: ProcessKind, **changes: str
+    ) -> InstallationProcess:
+        """Killed, and another of its kind in its place."""
+        await self.kill(process)
+        return (await self.start(kind, **changes))[0]
+
+    async def renew(self, *kinds: ProcessKind, **changes: str) -> None:
+        """New ones first, then the old ones are ended: everything of these kinds runs with other settings."""
+        old = [(kind, process) for kind in set(kinds) for process in self.running[kind]]
+        await self.start(*kinds, **changes)
+        for _, process in old:
+            await self.kill(process)
+
+    @asynccontextmanager
+    async def load(self, scenario: Scenario) -> AsyncIterator[HarnessRun]:
+        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
+        async with HarnessRun(self.site, scenario, directory) as load:
+            yield load
+
+    async def mend(self) -> list[str]:
+        """Who ended by himself, with his last words; others take their places."""
+        found = []
+        for kind in list(self.running):
+            for process in [each for each in self.running[kind] if each.popen.poll() is not None]:
+                found.append(f"{kind} ended by itself with {process.popen.poll()}: {process.tail()[-800:]}")
+                await self.replace(process, kind)
+        return found
+
+    def _told(self) -> None:
+        ports = [process.socket_port for process in self.running["gateway"]]
+        self._balancer.ports = ports
+        self.site.sockets[:] = [f"ws://127.0.0.1:{port}/v1/socket" for port in ports]
+        if self.running["api"]:
+            self.site.api = f"http://127.0.0.1:{self.running['api'][0].wait_for('listening')['port']}"
+
+
+@asynccontextmanager
+async def installation_under_fault(
+    city: InstallationProcesses, *kinds: ProcessKind
+) -> AsyncIterator[FaultInstallation]:
+    async with Balancer() as balancer:
+        stand = FaultInstallation(city, balancer)
+        await stand.start(*(kinds or WHOLE))
+        try:
+            yield stand
+        finally:
+            for process in [each for processes in stand.running.values() for each in processes]:
+                process.popen.kill()
+            stand.until_end.close()
+
+
+def _ready(process: InstallationProcess) -> None:
+    """With more patience than tests have: the machine is being kept busy on purpose."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            process.wait_for_status("/readyz", 200)
+        except (AssertionError, OSError):
+            if not tries_left or process.popen.poll() is not None:
+                raise
+        else:
+            return
+
+
+async def passed(seconds: float) -> None:
+    """A fault holds for so long: it is time that does the harm, not an event to wait for."""
+    await asyncio.sleep(seconds)
+
+
+async def within(seconds: float, holds: Callable[[], bool], what: str) -> None:
+    """`holds` asks other processes, and is asked in a thread."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - it is other processes that change
+                await asyncio.sleep(_ASKED_EVERY_S)
+    except TimeoutError:
+        raise AssertionError(f"not within {seconds} s: {what}") from None

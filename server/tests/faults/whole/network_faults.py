@@ -1,0 +1,110 @@
+"""Bad weather between us and each engine: throttling, conflicts, lost answers, latency, cuts, a frozen broker."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from fixtures.installation_processes import ProcessKind
+
+from faults.proxy import (
+    Chance,
+    Conflict,
+    Delay,
+    DropAnswer,
+    DropRequest,
+    DynamoProxy,
+    InternalError,
+    Latency,
+    TcpProxy,
+    Throttle,
+)
+from faults.proxy.fault import Fault as DynamoFault
+from faults.whole.fault import Fault, FaultRun
+from faults.whole.installation import passed
+from tidings.engines.local_cluster import LocalCluster
+from tidings.engines.model import Engine, EngineNode
+
+_DYNAMO: tuple[tuple[DynamoFault, float], ...] = (
+    (Throttle(), 0.1),
+    (Conflict(), 0.1),
+    (InternalError(applied=True), 0.05),
+    (DropAnswer(), 0.05),
+    (DropRequest(), 0.05),
+    (Delay(before_s=0.2), 0.1),
+)
+_KINDS: tuple[ProcessKind, ...] = ("gateway", "gateway", "delivery", "relay")
+
+
+@contextmanager
+def _all_at_once(dynamo: DynamoProxy, turn: int) -> Iterator[None]:
+    with ExitStack() as stack:
+        for number, (fault, share) in enumerate(_DYNAMO):
+            stack.enter_context(dynamo.fault(fault, dose=Chance(share, seed=turn * 10 + number)))
+        yield
+
+
+async def inflict(doing: FaultRun) -> None:
+    """Who is to be tried gets proxies for engines, and afterwards the engines again."""
+    stand, city = doing.stand, doing.stand.city
+    with (
+        DynamoProxy(city.tables.url, record=False) as dynamo,
+        TcpProxy("127.0.0.1", int(city.redis_url.rpartition(":")[2])) as redis,
+        _before_kafka(city.fleet) as kafka,
+    ):
+        changes = {
+            "DYNAMO_ENDPOINT": dynamo.url,
+            "REDIS_URL": f"redis://127.0.0.1:{redis.port}",
+            "KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{kafka.port}",
+        }
+        await stand.renew(*_KINDS, **changes)
+        for turn in doing.rounds():
+            await _dynamo(doing, dynamo, turn)
+            await _slow_and_cut(doing, "Redis", redis)
+            await _slow_and_cut(doing, "Kafka", kafka)
+            await _frozen(doing)
+        await stand.renew(*_KINDS)
+        assert min(kafka.accepted, redis.accepted) > 0, "nobody came by the proxies"
+
+
+def _before_kafka(fleet: LocalCluster) -> TcpProxy:
+    """Where the broker tells those to go who come by it."""
+    ports = _broker(fleet).ports
+    return TcpProxy("127.0.0.1", ports["proxied"], listen_port=ports["advertised"])
+
+
+def _broker(fleet: LocalCluster) -> EngineNode:
+    (broker,) = [each.node for each in fleet.status() if each.node.engine is Engine.KAFKA]
+    return broker
+
+
+async def _dynamo(doing: FaultRun, dynamo: DynamoProxy, turn: int) -> None:
+    doing.load.step("DynamoDB throttles, conflicts, fails, is slow, loses requests and answers")
+    with _all_at_once(dynamo, turn):
+        await doing.load.sent_more(60)
+
+
+async def _slow_and_cut(doing: FaultRun, name: str, proxy: TcpProxy) -> None:
+    doing.load.step(f"{name} is slow, then cut")
+    with proxy.fault(Latency(0.3)):
+        await doing.load.sent_more(20)
+    for _ in range(3):
+        await asyncio.to_thread(proxy.cut, reset=True)
+        await doing.load.sent_more(10)
+
+
+async def _frozen(doing: FaultRun) -> None:
+    fleet = doing.stand.city.fleet
+    broker = _broker(fleet).name
+    doing.load.step("Kafka stands still")
+    fleet.pause(broker)
+    await passed(6 if doing.is_short else 40)
+    fleet.resume(broker)
+    await doing.load.sent_more(10)
+
+
+FAULT = Fault(
+    name="bad weather",
+    invariant="A timeout is not an answer: no retry makes a second message, and no failure loses one.",
+    fault="DynamoDB throttling, conflicts, 500s, lost requests and answers, delays; Redis and Kafka slow and cut; Kafka frozen",
+    inflict=inflict,
+)

@@ -1,0 +1,75 @@
+"""How much memory the lanes of a process hold after many messages: `just lane-memory --messages 1000000`.
+
+The real lanes on a log in memory, in which every entry is packed to bytes. What is measured is what is freed when the
+lanes go, so the log itself does not count.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import random
+import tracemalloc
+from typing import NamedTuple
+
+from fixtures.append_queue import ANNA, BEN, entry, proposal
+from fixtures.memory_log import MemoryMembers
+from fixtures.packed_log import PackedLog
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, initial_epoch
+from tidings.messages.append_queue import AppendDeps
+from tidings.messages.model import EntryKind
+from tidings.messages.sender import MAX_CACHED_WEIGHT, MAX_IDLE_QUEUES, Appender
+
+
+class MemoryUse(NamedTuple):
+    """What the lanes held in the end."""
+
+    bytes_: int
+    weight: int
+
+
+async def memory_after(messages: int, chats: int, *, lanes_kept: int, weight_kept: int) -> MemoryUse:
+    """Send so many messages to so many chats, each to a chat at random, and measure what the lanes hold."""
+    log, chance = PackedLog(), random.Random(1)
+    world = AppendDeps(log, MemoryMembers({ANNA, BEN}), SystemClock(), epoch=initial_epoch)
+    heads = [1] * chats
+    for number in range(chats):
+        await log.append(_chat(number), [entry(1, EntryKind.CREATE)])
+    tracemalloc.start()
+    try:
+        appends = Appender(world, lanes_kept, weight_kept)
+        for number in range(messages):
+            chat = chance.randrange(chats)
+            sent = proposal(
+                f"{number:026}", f"{number:032}", sender=(ANNA, BEN)[number % 2], after=heads[chat]
+            )
+            heads[chat] = (await appends.append(_chat(chat), sent)).sequence
+        weight = appends.weight
+        before, _ = tracemalloc.get_traced_memory()
+        del appends
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return MemoryUse(before - after, weight)
+
+
+def _chat(number: int) -> ChatKey:
+    return ChatKey(TenantId("acme"), ChatId(f"{number:026}"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--chats", type=int, default=60_000)
+    args = parser.parse_args()
+    held = asyncio.run(
+        memory_after(args.messages, args.chats, lanes_kept=MAX_IDLE_QUEUES, weight_kept=MAX_CACHED_WEIGHT)
+    )
+    print(json.dumps({"messages": args.messages, "held_mib": round(held.bytes_ / 2**20, 1)} | held._asdict()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""All that one seed has: engines, processes that come and go, devices, and an office that manages chats."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
+from simulation.change_stream import SimChangeStream
+from simulation.device import Device
+from simulation.kafka import Topic
+from simulation.loop import Process, Scheduler
+from simulation.network import Network
+from simulation.record import Record
+from simulation.redis import Redis
+from simulation.server import Engines, Gateway, start_relay, start_worker
+from simulation.tables import Tables
+
+from tidings.kernel.errors import TidingsError
+from tidings.kernel.ids import UserId
+
+_OFFICE_WAITS_S = 15.0
+
+
+class SimulatedWorld:
+    def __init__(self, seed: int) -> None:
+        self.scheduler = scheduler = Scheduler(seed)
+        self.network = network = Network(scheduler, seed)
+        self.tables = Tables()
+        self.redis = Redis(scheduler)
+        self.topic = Topic(scheduler, network)
+        feed = SimChangeStream(network)
+        self.engines = Engines(scheduler, network, self.tables, self.redis, self.topic, feed)
+        self.record = Record(scheduler, self.tables, feed)
+        self.chance = Random(f"{seed}/devices")
+        self.gateways: list[Gateway | None] = []
+        self.workers: list[Process | None] = []
+        self.relays: list[Process | None] = []
+        self.devices: list[Device] = []
+        self.office = scheduler.process("office")
+        self.busy = 0
+        self._born = 0
+
+    def _born_as(self, kind: str) -> Process:
+        self._born += 1
+        return self.scheduler.process(f"{kind}-{self._born}")
+
+    def start_gateway(self, place: int) -> None:
+        process = self._born_as("gateway")
+
+        def begin() -> None:
+            self.gateways[place] = Gateway(self.engines, process)
+
+        process.call_soon(begin)
+
+    def start_worker(self, place: int) -> None:
+        process = self.workers[place] = self._born_as("worker")
+        process.call_soon(start_worker, self.engines, process)
+
+    def start_relay(self, place: int) -> None:
+        process = self.relays[place] = self._born_as("relay")
+        process.call_soon(start_relay, self.engines, process)
+
+    def kill_gateway(self, place: int) -> None:
+        gateway, self.gateways[place] = self.gateways[place], None
+        if gateway is not None:
+            self.scheduler.tell(f"killed {gateway.process.name}")
+            gateway.process.kill()
+            for wire in gateway.wires:
+                wire.cut()
+
+    def kill(self, kind: list[Process | None], place: int) -> None:
+        process, kind[place] = kind[place], None
+        if process is not None:
+            self.scheduler.tell(f"killed {process.name}")
+            process.kill()
+
+    def start_all(self) -> None:
+        """What is not there is started."""
+        for place, gateway in enumerate(self.gateways):
+            if gateway is None:
+                self.start_gateway(place)
+        for place, worker in enumerate(self.workers):
+            if worker is None:
+                self.start_worker(place)
+        for place, relay in enumerate(self.relays):
+            if relay is None:
+                self.start_relay(place)
+
+    def device(self, user: UserId) -> Device:
+        process = self._born_as(f"{user}")
+        made = Device(process, user, find=self._any_gateway, record=self.record, chance=self.chance)
+        self.devices.append(made)
+        process.call_soon(made.start)
+        return made
+
+    def _any_gateway(self) -> Gateway | None:
+        there = [gateway for gateway in self.gateways if gateway is not None]
+        return self.chance.choice(there) if there else None
+
+    def manage(self, what: str, ask: Callable[[Gateway], Awaitable[object]]) -> None:
+        """Over REST, say: asked again until there is an answer for good."""
+        self.busy += 1
+        self.office.spawn(self._managed(what, ask))
+
+    async def _managed(self, what: str, ask: Callable[[Gateway], Awaitable[object]]) -> None:
+        while True:
+            gateway = self._any_gateway()
+            if gateway is not None and (said := await self._asked(gateway, ask)) is not None:
+                self.scheduler.tell(f"office: {what}: {said}")
+                self.busy -= 1
+                return
+            await asyncio.sleep(0.2 + self.chance.random())
+
+    async def _asked(self, gateway: Gateway, ask: Callable[[Gateway], Awaitable[object]]) -> str | None:
+        """What came of it; None: nobody knows, or not now."""
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def settle(said: str | None) -> None:
+            if not answer.done():
+                answer.set_result(said)
+
+        async def call() -> None:
+            try:
+                await ask(gateway)
+            except TidingsError as error:
+                said = None if error.retryable else f"refused, {error.code}"
+            else:
+                said = "done"
+            self.scheduler.outside.call_later(self.network.delay_s(), settle, said)
+
+        gateway.process.call_later(self.network.delay_s(), _begin, gateway.process, call)
+        await asyncio.wait([answer], timeout=_OFFICE_WAITS_S)
+        return answer.result() if answer.done() else None
+
+
+def _begin(process: Process, call: Callable[[], Any]) -> None:
+    process.begin(call())

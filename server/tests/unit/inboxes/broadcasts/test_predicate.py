@@ -1,0 +1,74 @@
+"""The language of segments: what holds, what never does, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from tidings.inboxes.broadcasts.segments import MAX_DEPTH, compile_predicate
+from tidings.kernel.errors import Code, TidingsError
+
+ANNA = {"plan": "pro", "age": 30, "tags": ["a", 1], "is_staff": True}
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ({"attribute": "plan", "is": "pro"}, True),
+        ({"attribute": "plan", "is": "free"}, False),
+        ({"attribute": "plan", "in": ["free", "pro"]}, True),
+        ({"attribute": "age", "at_least": 30}, True),
+        ({"attribute": "age", "below": 30}, False),
+        ({"attribute": "age", "is": 30.0}, True),
+        ({"attribute": "plan", "at_least": 1}, False),
+        ({"attribute": "is_staff", "is": 1}, False),
+        ({"attribute": "is_staff", "is": True}, True),
+        ({"attribute": "tags", "has": "a"}, True),
+        ({"attribute": "tags", "has": "b"}, False),
+        ({"attribute": "plan", "has": "p"}, False),
+        ({"attribute": "city", "is": "Rome"}, False),
+        ({"not": {"attribute": "city", "is": "Rome"}}, True),
+        ({"attribute": "city", "exists": False}, True),
+        ({"attribute": "plan", "exists": True}, True),
+        ({"all": []}, True),
+        ({"any": []}, False),
+        ({"all": [{"attribute": "plan", "is": "pro"}, {"attribute": "age", "below": 31}]}, True),
+        ({"any": [{"attribute": "plan", "is": "free"}, {"attribute": "age", "below": 31}]}, True),
+    ],
+    ids=str,
+)
+def test_a_predicate_holds_or_not(said: dict[str, Any], *, holds: bool) -> None:
+    assert compile_predicate(said)(ANNA) is holds
+
+
+def deep(depth: int) -> dict[str, Any]:
+    said: dict[str, Any] = {"attribute": "plan", "is": "pro"}
+    for _ in range(depth):
+        said = {"not": said}
+    return said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        [],
+        "plan",
+        {"attribute": "plan"},
+        {"attribute": "plan", "is": "a", "in": ["b"]},
+        {"attribute": "plan", "like": "p%"},
+        {"attribute": "plan", "is": None},
+        {"attribute": "plan", "in": []},
+        {"attribute": "age", "below": "30"},
+        {"attribute": "age", "below": True},
+        {"all": {"attribute": "plan", "is": "pro"}},
+        {"all": [], "any": []},
+        {"any": [{"attribute": "a", "is": 1}] * 65},
+        {"attribute": "plan", "is": "x" * 5_000},
+        deep(MAX_DEPTH),
+    ],
+    ids=lambda said: str(said)[:40],
+)
+def test_what_is_no_predicate_or_too_much_is_refused(said: object) -> None:
+    with pytest.raises(TidingsError) as refused:
+        compile_predicate(said)
+    assert refused.value.code is Code.REQUEST_INVALID

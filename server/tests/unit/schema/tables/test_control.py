@@ -1,0 +1,101 @@
+"""Calls that only AWS answers, held against botocore's own model of them. The rest is in tests/contract."""
+
+from collections.abc import Iterator
+
+import pytest
+from botocore.stub import Stubber
+from unit.schema.tables.observed_tables import as_declared, described
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.schema.tables.control_plane import TableControlPlane, connect_control_plane, is_aws
+from tidings.schema.tables.declaration import MESSAGES
+from tidings.schema.tables.diff import TableAspect, TableChange
+
+NAME = "tidings-messages"
+PITR_ON = TableChange(TableAspect.PITR, "off", "on")
+
+
+@pytest.fixture
+def plane() -> TableControlPlane:
+    return TableControlPlane(connect_control_plane("http://127.0.0.1:1", "us-east-1"), "tidings-")
+
+
+@pytest.fixture
+def aws(plane: TableControlPlane) -> Iterator[Stubber]:
+    with Stubber(plane.client) as stub:
+        yield stub
+        stub.assert_no_pending_responses()
+
+
+def test_recovery_is_turned_on_for_35_days(plane: TableControlPlane, aws: Stubber) -> None:
+    asked = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 35}
+    aws.add_response(
+        "update_continuous_backups", {}, {"TableName": NAME, "PointInTimeRecoverySpecification": asked}
+    )
+    assert plane.change(MESSAGES, as_declared(MESSAGES), PITR_ON)
+
+
+@pytest.mark.parametrize(
+    "code", ["ContinuousBackupsUnavailableException", "ResourceInUseException", "LimitExceededException"]
+)
+def test_what_is_not_possible_yet_can_be_asked_again(
+    plane: TableControlPlane, aws: Stubber, code: str
+) -> None:
+    aws.add_client_error("update_continuous_backups", code)
+    assert not plane.change(MESSAGES, as_declared(MESSAGES), PITR_ON)
+
+
+@pytest.mark.parametrize(("status", "is_on"), [("ENABLED", True), ("DISABLED", False)])
+def test_recovery_and_tags_are_seen(plane: TableControlPlane, aws: Stubber, status: str, is_on: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    aws.add_response("describe_table", {"Table": described(MESSAGES)})
+    aws.add_response("describe_time_to_live", {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
+    backups = {
+        "ContinuousBackupsStatus": "ENABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
+    }
+    aws.add_response("describe_continuous_backups", {"ContinuousBackupsDescription": backups})
+    aws.add_response("list_tags_of_resource", {"Tags": [{"Key": "a", "Value": "b"}]})
+    seen = plane.describe(NAME)
+    assert seen is not None
+    assert (seen.has_pitr, seen.tags, seen.ttl) == (is_on, {"a": "b"}, None)
+
+
+def test_of_a_table_that_is_being_created_nothing_more_is_asked(
+    plane: TableControlPlane, aws: Stubber
+) -> None:
+    aws.add_response("describe_table", {"Table": described(MESSAGES, TableStatus="CREATING")})
+    seen = plane.describe(NAME)
+    assert seen is not None
+    assert not seen.is_stable
+
+
+def test_a_ttl_that_aws_will_not_change_yet_is_told_with_when_to_come_back(
+    plane: TableControlPlane, aws: Stubber
+) -> None:
+    aws.add_client_error("update_time_to_live", "ValidationException", "modified multiple times")
+    with pytest.raises(TidingsError, match="modified multiple times") as caught:
+        plane.change(MESSAGES, as_declared(MESSAGES), TableChange(TableAspect.TTL, "off", "expires_at"))
+    assert caught.value.code is Code.TABLES_FAILED
+    assert "in an hour" in caught.value.hint
+
+
+def test_a_refusal_is_told_with_what_aws_said(plane: TableControlPlane, aws: Stubber) -> None:
+    aws.add_client_error("describe_table", "AccessDeniedException", "no rights to dynamodb:DescribeTable")
+    with pytest.raises(TidingsError, match=f"look at {NAME}: AccessDeniedException: no rights") as caught:
+        plane.describe(NAME)
+    assert caught.value.details == {"aws_code": "AccessDeniedException"}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "expected"),
+    [
+        ("aws", True),
+        ("https://dynamodb.eu-west-1.amazonaws.com", True),
+        ("https://vpce-1.dynamodb.us-east-1.vpce.amazonaws.com", True),
+        ("https://dynamodb.cn-north-1.amazonaws.com.cn", True),
+        ("http://127.0.0.1:8000", False),
+        ("https://amazonaws.com.example.org", False),
+    ],
+)
+def test_only_aws_gets_aws_credentials(endpoint: str, expected: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    assert is_aws(endpoint) is expected

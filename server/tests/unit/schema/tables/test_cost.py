@@ -1,0 +1,43 @@
+from decimal import Decimal
+
+from tidings.schema.tables import pricing
+from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES, USERS
+from tidings.schema.tables.model import CapacityUnits, TableClass
+
+
+def test_provisioned_capacity_is_paid_by_the_hour_with_its_indexes() -> None:
+    # 40 + 5 read units at $0.00013, 5 + 5 write units at $0.00065, 730 hours
+    assert pricing.provisioned_cost_month(USERS) == (45 * Decimal("0.00013") + 10 * Decimal("0.00065")) * 730
+
+
+def test_capacity_that_was_raised_costs_what_it_is_raised_to() -> None:
+    more = pricing.provisioned_cost_month(USERS, CapacityUnits(1040, 5)) - pricing.provisioned_cost_month(
+        USERS
+    )
+    assert more == 1000 * Decimal("0.00013") * 730
+
+
+def test_on_demand_nothing_stands() -> None:
+    assert pricing.provisioned_cost_month(MESSAGES) == 0
+
+
+def test_a_stored_gigabyte_costs_storage_and_recovery() -> None:
+    assert pricing.gb_month(MESSAGES) == Decimal("0.45")
+    assert pricing.storage_cost_month(MESSAGES, 2 * 10**9) == Decimal("0.90")
+
+
+def test_ninety_full_copies_cost_twenty_times_the_table_itself() -> None:
+    assert pricing.backups_gb_month(MESSAGES) == 20 * pricing.gb_month(MESSAGES)
+    assert pricing.backups_gb_month(IDEMPOTENCY_KEYS) == 0
+
+
+def test_every_table_class_has_prices() -> None:
+    assert set(pricing.PRICES) == set(TableClass)
+
+
+def test_infrequent_access_pays_from_about_a_gigabyte_per_million_writes() -> None:
+    """The claim of the tables page."""
+    often, seldom = pricing.PRICES[TableClass.STANDARD], pricing.PRICES[TableClass.INFREQUENT_ACCESS]
+    dearer = seldom.million_writes - often.million_writes
+    saved = often.storage_gb_month - seldom.storage_gb_month
+    assert Decimal("0.9") < dearer / saved < Decimal("1.1")

@@ -1,0 +1,218 @@
+"""What each piece of evidence makes of a verdict, by table. A message of anna's at sequence 40."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tidings.chats.model import Membership, Role
+from tidings.connections.model import GatewayId
+from tidings.delivery.model import ChatRow, LogPosition, RowUpdate
+from tidings.kernel.clock import format_ms
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
+from tidings.messages.model import Entry, EntryKind, Interval
+from tidings.trace import rules
+from tidings.trace.model import (
+    DeviceRoute,
+    Evidence,
+    FoundEvent,
+    OfflineQueueItem,
+    PartitionState,
+    RecipientState,
+    RowWithTimes,
+    TraceOutcome,
+    UserEvidence,
+)
+
+T0 = 1_800_000_000_000
+SENT, LATER, NOW = T0, T0 + 60_000, T0 + 120_000
+ANNA, BEN, CLEO = (UserId(name) for name in ("anna", "ben", "cleo"))
+ENTRY = Entry(
+    sequence=40,
+    ordinal=39,
+    kind=EntryKind.MESSAGE,
+    sender=ANNA,
+    client_key=ClientKey("k"),
+    fingerprint=b"",
+    created_at_ms=SENT,
+    content=b"what nobody may see here",
+)
+HANDLED = Evidence(
+    chat=ChatKey(TenantId("acme"), ChatId("gA")),
+    entry=ENTRY,
+    now_ms=NOW,
+    mark=40,
+    topic=PartitionState(partition=3, end=812, committed=812, event=FoundEvent(811, SENT + 20), searched=1),
+)
+BEHIND = replace(
+    HANDLED,
+    mark=39,
+    topic=PartitionState(partition=3, end=2_000, committed=800, event=FoundEvent(811, SENT), searched=9),
+)
+HERE = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, True),)  # noqa: FBT003 - as it is read
+CAME = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), LATER, True),)  # noqa: FBT003 - as it is read
+DEAD = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, False),)  # noqa: FBT003 - as it is read
+
+
+def person(user: UserId = BEN, *stays: Interval, **more: Any) -> UserEvidence:
+    row = Membership(user=user, role=Role.MEMBER, intervals=stays or (Interval(0),))
+    return UserEvidence(user=user, membership=row, **more)
+
+
+def moved(head: int = 40, delivered: int = 0, read: int = 0, **more: Any) -> RowWithTimes:
+    row = ChatRow(
+        chat=ChatId("gA"),
+        known=RowUpdate(head=LogPosition(head, head)),
+        delivered=LogPosition(delivered, delivered) if delivered else None,
+        read=LogPosition(read, read) if read else None,
+        **more,
+    )
+    return RowWithTimes(row, LATER)
+
+
+def wrote(own: int, **more: Any) -> RowWithTimes:
+    before = moved(**more)
+    return before._replace(
+        row=replace(before.row, known=replace(before.row.known, own=LogPosition(own, own)))
+    )
+
+
+def judged(found: Evidence, who: UserEvidence) -> tuple[RecipientState, str]:
+    told = rules.trace_recipient(found, who)
+    return told.state, told.verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "who", "state", "words"),
+    [
+        (HANDLED, person(moved=moved(read=40)), RecipientState.READ, f"read at or before {format_ms(LATER)}"),
+        (HANDLED, person(moved=moved(read=39, delivered=41)), RecipientState.DELIVERED, "delivered to a device"),
+        (HANDLED, person(ANNA, moved=moved()), RecipientState.SENDER, "wrote it"),
+        (HANDLED, person(BEN, Interval(0, 39)), RecipientState.NOT_RECIPIENT, "left at sequence 39: not for them"),
+        (HANDLED, person(BEN, Interval(0, 9), Interval(50)), RecipientState.NOT_RECIPIENT, "left at sequence 9, and came back at 51"),
+        (HANDLED, person(BEN, Interval(40)), RecipientState.NOT_RECIPIENT, "joined at sequence 41, after it"),
+        (HANDLED, UserEvidence(user=BEN, membership=None), RecipientState.NOT_RECIPIENT, "has never been in this chat"),
+        (HANDLED, person(BEN, Interval(39), moved=moved(read=40)), RecipientState.READ, "read"),
+        (HANDLED, person(BEN, Interval(0, 40), moved=moved(read=40)), RecipientState.READ, "read"),
+        (BEHIND, person(), RecipientState.NOT_HANDLED, "delivery is 1,200 events behind on partition 3, 11 of them before"),
+        (BEHIND, person(moved=moved(39)), RecipientState.NOT_HANDLED, "the row is not written yet"),
+        (BEHIND, person(moved=moved(40), connected=HERE), RecipientState.NOT_HANDLED, "the row is written, the push is to come"),
+        (HANDLED, person(moved=moved(), connected=HERE), RecipientState.NOT_ACKED, "pushed to phone, connected since"),
+        (HANDLED, person(moved=moved(), connected=CAME), RecipientState.NOT_ACKED, "sent with the resume to phone"),
+        (HANDLED, person(moved=moved(), connected=(*DEAD, *CAME)), RecipientState.NOT_ACKED, "sent with the resume to phone"),
+        (replace(HANDLED, mark=None), person(moved=moved(), connected=HERE), RecipientState.NOT_ACKED, "no longer known"),
+        (HANDLED, person(moved=moved(), connected=DEAD), RecipientState.STALE_ROUTE, "leads to gateway g1, where nobody listens"),
+        (HANDLED, person(moved=moved(), queued=OfflineQueueItem(LATER)), RecipientState.WAITING, f"waits in the pending queue since {format_ms(LATER)}"),
+        (HANDLED, person(moved=moved(), queued=OfflineQueueItem(None)), RecipientState.WAITING, "waits in the pending queue: no device"),
+        (HANDLED, person(moved=moved(), queued=OfflineQueueItem(LATER), connected=DEAD), RecipientState.WAITING, "where nobody listens"),
+        (HANDLED, person(moved=moved(), last_seen_ms=LATER), RecipientState.OFFLINE, f"(last seen at {format_ms(LATER)})"),
+        (HANDLED, person(moved=wrote(41)), RecipientState.READ, "read (implied by a later message of theirs)"),
+        (HANDLED, person(moved=wrote(41, delivered=40)), RecipientState.READ, "read (implied"),
+        (HANDLED, person(moved=wrote(39, delivered=40)), RecipientState.DELIVERED, "not read"),
+        (HANDLED, person(moved=moved()), RecipientState.OFFLINE, "the pending queue no longer has it"),
+        (replace(HANDLED, entry=replace(ENTRY, kind=EntryKind.RENAME)), person(moved=moved()), RecipientState.OFFLINE, "only messages are queued"),
+        (replace(HANDLED, is_large=True, head=40), person(moved=moved(7)), RecipientState.OFFLINE, "large chats have no pending queue"),
+        (replace(HANDLED, is_large=True, head=39), person(moved=moved(7)), RecipientState.NOT_HANDLED, "the row is not written"),
+        (replace(HANDLED, mark=None, redis="Redis: away"), person(moved=moved()), RecipientState.UNKNOWN, "is not known: Redis: away"),
+    ],
+)  # fmt: skip
+def test_a_recipient(found: Evidence, who: UserEvidence, state: RecipientState, words: str) -> None:
+    told_state, told = judged(found, who)
+    assert (told_state, words in told) == (state, True), told
+
+
+@pytest.mark.parametrize(
+    ("found", "people", "outcome", "words"),
+    [
+        (HANDLED, [person(moved=moved(read=40)), person(CLEO, moved=moved(delivered=40))], TraceOutcome.ARRIVED,
+         "Arrived: 2 of 2 have it, 1 have read it."),
+        (HANDLED, [person(ANNA, moved=moved())], TraceOutcome.ARRIVED, "There is nobody else to get it."),
+        (HANDLED, [person(BEN, Interval(0, 9)), person(CLEO, moved=moved(read=40))], TraceOutcome.ARRIVED, "1 of 1"),
+        (HANDLED, [person(moved=moved(), queued=OfflineQueueItem(LATER)), person(CLEO, moved=moved(read=40))], TraceOutcome.WAITING,
+         "Waits for ben to connect: 1 of 2 have it"),
+        (HANDLED, [person(moved=moved(), connected=HERE), person(CLEO, moved=moved())], TraceOutcome.IN_PROGRESS,
+         "On its way to ben: 0 of 2"),
+        (HANDLED, [person(moved=moved(), connected=DEAD)], TraceOutcome.IN_PROGRESS, "On its way to ben"),
+        (BEHIND, [person(), person(CLEO, moved=moved(read=40))], TraceOutcome.IN_PROGRESS, "Committed, not handled yet: delivery is 1,200"),
+        (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved())], TraceOutcome.UNKNOWN, "Not known of ben: Redis: away"),
+        (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved(read=40))], TraceOutcome.ARRIVED, "Arrived"),
+        (replace(HANDLED, is_large=True, head=41), [], TraceOutcome.UNLISTED, "--user"),
+        (replace(BEHIND, is_large=True, head=39), [], TraceOutcome.IN_PROGRESS, "not handled yet"),
+        (replace(HANDLED, entry=replace(ENTRY, redacted_at_ms=LATER)), [person(moved=moved(read=40))], TraceOutcome.ARRIVED,
+         f"It was redacted at {format_ms(LATER)}"),
+        (replace(HANDLED, entry=replace(ENTRY, visible_until_ms=LATER)), [person(moved=moved(read=40))], TraceOutcome.ARRIVED,
+         f"It expired at {format_ms(LATER)}"),
+        (HANDLED, [person(UserId(f"u{n}"), moved=moved()) for n in range(7)], TraceOutcome.WAITING, "u4 and 2 others to connect"),
+    ],
+)  # fmt: skip
+def test_the_whole(found: Evidence, people: list[UserEvidence], outcome: TraceOutcome, words: str) -> None:
+    told = rules.build_trace(replace(found, users=tuple(people)))
+    assert (told.outcome, words in told.verdict) == (outcome, True), told.verdict
+
+
+@pytest.mark.parametrize(
+    ("found", "is_handled", "words"),
+    [
+        (HANDLED, True, "handled up to 40"),
+        (replace(HANDLED, mark=55), True, "handled up to 55"),
+        (BEHIND, False, "handled up to 39; delivery is 1,200 events behind"),
+        (replace(HANDLED, mark=None, users=(person(moved=moved()),)), None, "no longer known: Redis has no mark"),
+        (replace(HANDLED, mark=None, redis="Redis: away"), None, "no longer known: Redis: away"),
+        (replace(BEHIND, mark=None, users=(person(),)), False, "not yet"),
+        (replace(BEHIND, mark=39, topic=None, kafka="Kafka: away"), False, "is not known: Kafka: away"),
+        (replace(HANDLED, mark=39), False, "delivery has passed its event at offset 811 of partition 3"),
+        (replace(HANDLED, mark=39, topic=PartitionState(partition=3, end=5, committed=5)), False, "nobody has published it"),
+    ],
+)  # fmt: skip
+def test_handled(found: Evidence, is_handled: bool | None, words: str) -> None:  # noqa: FBT001 - a column
+    told = rules.build_trace(found).handled
+    assert (told.is_handled, words in told.verdict) == (is_handled, True), told.verdict
+
+
+@pytest.mark.parametrize(
+    ("topic", "kafka", "offset", "words"),
+    [
+        (HANDLED.topic, "", 811, "at offset 811 of partition 3"),
+        (PartitionState(partition=3, end=5, committed=5, searched=17), "", None, "not found among 17 events"),
+        (
+            PartitionState(partition=3, end=5, committed=5, searched=None),
+            "",
+            None,
+            "no longer known: the topic does not keep",
+        ),
+        (None, "Kafka: away", None, "not known: Kafka: away"),
+    ],
+)
+def test_published(topic: PartitionState | None, kafka: str, offset: int | None, words: str) -> None:
+    told = rules.build_trace(replace(HANDLED, topic=topic, kafka=kafka)).published
+    assert (told.offset, words in told.verdict) == (offset, True), told.verdict
+
+
+def test_what_a_member_made_of_the_chat_is_noted_beside_the_verdict() -> None:
+    row = Membership(
+        user=BEN, role=Role.MEMBER, intervals=(Interval(0),), blocks_other=True, blocked_by_other=True
+    )
+    quiet = moved(delivered=40, muted_until_ms=NOW + 1, is_archived=True)
+    told = rules.trace_recipient(HANDLED, UserEvidence(user=BEN, membership=row, moved=quiet))
+    assert told.state is RecipientState.DELIVERED
+    assert [note.split()[0:2] for note in told.notes] == [
+        ["blocks", "the"],
+        ["is", "blocked"],
+        ["has", "muted"],
+        ["has", "archived"],
+    ]
+    assert told.muted_until == format_ms(NOW + 1)
+
+
+def test_a_mute_that_is_over_is_not_told() -> None:
+    told = rules.trace_recipient(HANDLED, person(moved=moved(delivered=40, muted_until_ms=NOW - 1)))
+    assert (told.notes, told.muted_until) == ((), None)
+
+
+def test_nothing_of_what_it_says_is_told() -> None:
+    """Whatever fields are added: what was sealed in the entry is in no trace."""
+    import msgspec  # noqa: PLC0415 - for this alone
+
+    told = msgspec.json.encode(rules.build_trace(replace(HANDLED, users=(person(moved=moved()),))))
+    assert b"what nobody" not in told
+    assert b"d2hhdCBub2JvZHk" not in told

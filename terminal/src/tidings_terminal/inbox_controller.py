@@ -1,0 +1,174 @@
+"""The user's inbox between the SDK and the screen: reads it, keeps it current, marks. Knows no widget.
+
+An inbox that the tenant does not have is not shown, and nothing is said of it.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Final, final
+
+from tidings_sdk import (
+    BroadcastUpdate,
+    ConnectionStateChanged,
+    Event,
+    Inbox,
+    InboxCounts,
+    InboxUpdate,
+    Notification,
+    RequestRefused,
+    State,
+    TidingsError,
+)
+from tidings_terminal.notifications import NotificationBuffer, NotificationView
+
+GLANCE: Final = 3
+"""So many stand beside the chats."""
+_PAGE: Final = 20
+_MAX_ITEMS: Final = 500
+_RETRY_S: Final = 5.0
+
+
+def _nothing() -> None:
+    pass
+
+
+@final
+class InboxController:
+    """`run` starts what takes its time, `changed` is called when there is something else to show."""
+
+    def __init__(
+        self,
+        run: Callable[[Coroutine[None, None, None]], object],
+        changed: Callable[[], None],
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run, self._changed, self._notify, self._clock = run, changed, say, clock
+        self._inbox: Inbox | None = None
+        self._buffer = NotificationBuffer()
+        self._requested = GLANCE
+        self._is_due = self._is_busy = False
+        self._again_at: float | None = None
+        self._timed: InboxCounts | None = None
+        self.is_open = False
+
+    def take(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    @property
+    def counts(self) -> InboxCounts | None:
+        """None: there is no such inbox, or nothing was heard of it yet."""
+        return self._inbox.counts if self._inbox else None
+
+    @property
+    def notes(self) -> list[NotificationView]:
+        return self._buffer.notes
+
+    def happened(self, event: Event) -> None:
+        match event:
+            case ConnectionStateChanged(State.LIVE) if self.counts is None:
+                self._ask()
+            case InboxUpdate() if self._inbox is not None and event.counts.inbox == self._inbox.id:
+                # what is being read just now may have been read before this
+                if not self._buffer.happened(event) or self._is_busy:
+                    self._ask()
+                if self.is_open and event.added:
+                    self._mark(self._inbox.mark_seen)
+            case BroadcastUpdate() if self._inbox is not None and event.inbox == self._inbox.id:
+                self._broadcast(self._inbox, event)
+
+    def _broadcast(self, inbox: Inbox, news: BroadcastUpdate) -> None:
+        """It comes without counts: the list brings them, or they are asked for."""
+        if not self._buffer.broadcast(news) or self._is_busy:
+            self._ask()
+        else:
+            self._mark(inbox.mark_seen if self.is_open and news.added else inbox.refresh)
+
+    def on_timer(self) -> None:
+        """A notice that expires is told by nobody: the counts say when to ask again."""
+        if self.counts is not self._timed and self.counts is not None:
+            self._timed, at = self.counts, self.counts.next_change_at
+            self._again_at = (
+                None if at is None else self._clock() + max(1.0, (at - self._timed.at) / 1000 + 0.1)
+            )
+        if self._again_at is not None and self._clock() >= self._again_at:
+            self._again_at = None
+            self._ask()
+
+    def open(self, *, is_open: bool) -> None:
+        self.is_open = is_open
+        self._requested = _PAGE if is_open else GLANCE
+        if is_open and self._inbox is not None:
+            self._mark(self._inbox.mark_seen)
+            self._work()
+
+    def older(self) -> None:
+        if self._buffer.below is not None:
+            self._requested = min(len(self._buffer) + 1, _MAX_ITEMS)
+            self._work()
+
+    def mark_read(self, ids: Sequence[str], *, is_read: bool = True) -> None:
+        if (inbox := self._inbox) is not None:
+            ask = inbox.mark_read if is_read else inbox.mark_unread
+            self._mark(lambda: ask(ids), lambda: self._buffer.read(ids, is_read=is_read))
+
+    def mark_all_read(self) -> None:
+        """All that the user was told of; what is under way to him stays unread."""
+        if (inbox := self._inbox) is not None and self.counts is not None:
+            ids = [note.id for note in self.notes]
+            before = max([self.counts.at, *(note.delivered_at for note in self.notes)])
+            self._mark(lambda: inbox.mark_all_read(before=before), lambda: self._buffer.read(ids))
+
+    def archive(self, ids: Sequence[str]) -> None:
+        if (inbox := self._inbox) is not None:
+            self._mark(lambda: inbox.archive(ids), lambda: self._buffer.took(ids))
+
+    def _mark(self, ask: Callable[[], Awaitable[InboxCounts]], then: Callable[[], None] = _nothing) -> None:
+        self._run(self._marked(ask, then))
+
+    async def _marked(self, ask: Callable[[], Awaitable[InboxCounts]], then: Callable[[], None]) -> None:
+        try:
+            await ask()
+        except TidingsError as error:
+            self._notify(f"not done: {error}")
+        else:
+            then()
+        self._changed()
+
+    def _ask(self) -> None:
+        self._is_due = True
+        self._work()
+
+    def _work(self) -> None:
+        """One reads at a time, so that what was read later is what is shown."""
+        if not self._is_busy and self._inbox is not None:
+            self._is_busy = True
+            self._run(self._read(self._inbox))
+
+    async def _read(self, inbox: Inbox) -> None:
+        try:
+            while self._is_due or self._lacks:
+                await self._read_on(inbox)
+        except RequestRefused as error:
+            self._again_at = self._clock() + _RETRY_S if error.body.retryable else None
+        except TidingsError:
+            self._again_at = self._clock() + _RETRY_S
+        finally:
+            self._is_busy = False
+        self._changed()
+
+    @property
+    def _lacks(self) -> bool:
+        return self._buffer.below is not None and len(self._buffer) < self._requested
+
+    async def _read_on(self, inbox: Inbox) -> None:
+        """Anew, as far as it was read; or the next page of older ones."""
+        is_anew, self._is_due = self._is_due, False
+        found, below = list[Notification](), None if is_anew else self._buffer.below
+        held = 0 if is_anew else len(self._buffer)
+        while True:
+            page = await inbox.list(limit=_PAGE, below=below)
+            found, below = [*found, *page.notices], page.below
+            if below is None or (found and held + len(found) >= self._requested):
+                break
+        (self._buffer.begin if is_anew else self._buffer.more)(found, below)

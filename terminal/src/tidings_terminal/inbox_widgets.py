@@ -1,0 +1,144 @@
+"""The inbox on the screen: a glance of it beside the chats, and the list in place of the thread. They decide nothing."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, override
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tidings_terminal import formatting
+from tidings_terminal.inbox_controller import GLANCE, InboxController
+from tidings_terminal.notifications import NotificationView
+from tidings_terminal.rendering import ViewContext, notification_row, render_inbox_summary
+
+_NEAR_END: Final = 3
+
+
+class InboxSummary(Widget):
+    """A click opens the list."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, markup=False)
+        self._shown: tuple[int, Sequence[NotificationView]] = (0, ())
+
+    def show(self, unread: int, notes: Sequence[NotificationView]) -> None:
+        shown = (unread, tuple(notes[:GLANCE]))
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh(layout=True)
+
+    @override
+    def render(self) -> Content:
+        return render_inbox_summary(*self._shown, self.size.width)
+
+    async def on_click(self, _: events.Click) -> None:
+        await self.app.run_action("inbox")
+
+
+class NotificationList(OptionList):
+    """Two lines each, or one. Asks for older ones when the cursor comes near the end."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,r", "mark_read", "Read", tooltip="Mark the notice as read"),
+        Binding("u", "mark_unread", "Unread", tooltip="Mark the notice as unread"),
+        Binding("a", "mark_all_read", "All", tooltip="Mark all notices as read"),
+        Binding("x", "archive", "Archive", tooltip="Archive the notice"),
+        Binding("escape", "app.inbox", "Back", tooltip="Go back to the chat"),
+    ]
+
+    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, markup=False)
+        self._controller = desk
+        self._shown: list[tuple[str, Content]] = []
+
+    def show(self, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
+        width = self.scrollable_content_region.width - 1
+        rows = [(note.id, notification_row(note, eyes, width)) for note in notes]
+        if rows != self._shown:
+            chosen, place = self._chosen, self.highlighted or 0
+            self._shown = rows
+            self.set_options([Option(row, id=name) for name, row in rows])
+            self.highlighted = _place([name for name, _ in rows], chosen, place)
+
+    @property
+    def _chosen(self) -> list[str]:
+        return [] if self.highlighted is None else [self._shown[self.highlighted][0]]
+
+    @override
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        if highlighted is not None and highlighted >= len(self._shown) - _NEAR_END:
+            self._controller.older()
+
+    def action_mark_read(self) -> None:
+        self._controller.mark_read(self._chosen)
+
+    def action_mark_unread(self) -> None:
+        self._controller.mark_read(self._chosen, is_read=False)
+
+    def action_mark_all_read(self) -> None:
+        self._controller.mark_all_read()
+
+    def action_archive(self) -> None:
+        self._controller.archive(self._chosen)
+
+
+def _place(ids: list[str], chosen: list[str], before: int) -> int | None:
+    """The cursor stays at its notice; if that is gone, at its place."""
+    if chosen and chosen[0] in ids:
+        return ids.index(chosen[0])
+    return min(before, len(ids) - 1) if ids else None
+
+
+class InboxPane(Vertical):
+    """The list under its head."""
+
+    class Resized(Message):
+        pass
+
+    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._controller = desk
+
+    @override
+    def compose(self) -> ComposeResult:
+        yield Static(id="desk-head", markup=False)
+        yield NotificationList(self._controller, id="notices")
+
+    @on(events.Resize)
+    def _resized(self) -> None:
+        """Rows are cut to the width that the list has, and it has none before it is seen."""
+        self.post_message(self.Resized())
+
+    def show(self, unread: int, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
+        head = formatting.inbox_text(unread) if notes else "Inbox   empty"
+        self.query_one("#desk-head", Static).update(head)
+        self.query_one(NotificationList).show(notes, eyes)
+
+    def turn(self, *, to_inbox: bool) -> None:
+        """The list stands in the thread's place."""
+        if to_inbox != self._controller.is_open:
+            self._controller.open(is_open=to_inbox)
+            self.screen.set_class(to_inbox, "-desk")
+            self.screen.query_one("#notices" if to_inbox else "#words").focus()
+            self.app.refresh_bindings()
+
+
+def show_inbox(screen: Screen[object], desk: InboxController, eyes: ViewContext) -> None:
+    desk.on_timer()
+    counts, notes = desk.counts, desk.notes
+    if counts is None:
+        return
+    if not screen.has_class("-inbox"):
+        screen.add_class("-inbox")
+        screen.app.refresh_bindings()
+    screen.query_one(InboxSummary).show(counts.unread, notes)
+    screen.query_one(InboxPane).show(counts.unread, notes, eyes)

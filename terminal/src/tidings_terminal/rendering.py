@@ -1,0 +1,216 @@
+"""The model as text with styles: a row of the list, a line of the thread. Nothing is told by a colour alone."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from textwrap import wrap
+from typing import Final, Self
+from zlib import crc32
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from tidings_sdk import ChatRow, Client, MessageStatus, PresenceChanged
+from tidings_terminal import formatting
+from tidings_terminal.model import ChatListLine, ScreenModel, chat_list_line, partner
+from tidings_terminal.notifications import NotificationView
+from tidings_terminal.transcript import Transcript, TranscriptMessage, UnsentMessage
+
+_TOGETHER_MS: Final = 5 * 60 * 1000
+"""Messages of one author that follow each other so closely stand under one name."""
+
+_MAX_UNREAD: Final = 999
+_MAX_LINES: Final = 4
+"""Of a notice's words, below its title."""
+
+_AUTHORS: Final = (
+    "ansi_cyan",
+    "ansi_green",
+    "ansi_magenta",
+    "ansi_yellow",
+    "ansi_bright_blue",
+    "ansi_bright_red",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedLine:
+    """`sequence` None: nothing that could be chosen."""
+
+    id: str
+    content: Content
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewContext:
+    """Who looks, when and from where."""
+
+    user: str
+    now_ms: int
+    zone: tzinfo
+
+    @classmethod
+    def now(cls, client: Client) -> Self:
+        zone = datetime.now(UTC).astimezone().tzinfo or UTC
+        return cls(client.user or "", int(time.time() * 1000), zone)
+
+
+def fit_text(text: str, width: int) -> str:
+    """To exactly so many cells; an ellipsis where something is left out."""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
+
+
+def chat_lines(
+    model: ScreenModel,
+    rows: Sequence[ChatRow],
+    presence: Callable[[str], PresenceChanged | None],
+    eyes: ViewContext,
+) -> list[ChatListLine]:
+    return [
+        chat_list_line(
+            row,
+            model.title(row, eyes.user),
+            formatting.format_clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
+            presence(partner(row) or ""),
+            is_open=row.chat == model.open,
+        )
+        for row in rows
+    ]
+
+
+def chat_row(line: ChatListLine, width: int) -> Content:
+    badge = f" {min(line.unread, _MAX_UNREAD)}" if line.unread else ""
+    when = f" {line.when}" if line.when else ""
+    edge = ("▌" if line.is_open else " ", "ansi_bright_blue")
+    name = fit_text(f"{line.mark} {line.title}", max(4, width - cell_len(badge) - cell_len(when) - 1))
+    quiet = "dim" if line.is_muted else ""
+    return Content.assemble(
+        edge,
+        (name, "bold" if line.unread else quiet),
+        (when, "dim"),
+        (badge, "bold reverse" if line.unread and not line.is_muted else "dim"),
+        "\n",
+        edge,
+        (fit_text(f"  {line.preview}", width - 1), "dim"),
+    )
+
+
+def render_inbox_summary(unread: int, notes: Sequence[NotificationView], width: int) -> Content:
+    """The inbox beside the chats: how many are unread, and the newest, one line each."""
+    head = (fit_text(f" {formatting.inbox_text(unread)}", width), "bold" if unread else "")
+    rows = [
+        (f"\n{fit_text(f'{_dot(note)}{note.title}', width)}", "dim" if note.is_read else "") for note in notes
+    ]
+    return Content.assemble(head, *rows)
+
+
+def notification_row(note: NotificationView, eyes: ViewContext, width: int) -> Content:
+    when = f"  {formatting.format_clock(note.delivered_at, eyes.now_ms, eyes.zone)}"
+    quiet = "dim" if note.is_read else ""
+    parts = [(fit_text(f"{_dot(note)}{note.title}", width - cell_len(when)), quiet or "bold"), (when, "dim")]
+    said = wrap(note.more, max(8, width - 3), max_lines=_MAX_LINES, placeholder=" …")
+    parts += [(f"\n   {line}", quiet) for line in said]
+    return Content.assemble(*parts)
+
+
+def _dot(note: NotificationView) -> str:
+    return "   " if note.is_read else " • "
+
+
+def transcript_lines(
+    thread: Transcript, eyes: ViewContext, status: Callable[[int], MessageStatus]
+) -> Iterator[RenderedLine]:
+    before: TranscriptMessage | None = None
+    for message in thread.messages:
+        if before is None or formatting.format_day(before.at, eyes.zone) != formatting.format_day(
+            message.at, eyes.zone
+        ):
+            yield _separator(f"day-{message.sequence}", formatting.format_day(message.at, eyes.zone))
+        if message.happening is not None:
+            yield _separator(f"e-{message.sequence}", formatting.event_text(message.happening))
+        else:
+            is_first = before is None or not _belongs(before, message)
+            yield RenderedLine(
+                f"m-{message.sequence}",
+                _message(
+                    message, eyes, status, is_first=is_first, quoted=_quoted(thread, message.reply_to, eyes)
+                ),
+                message.sequence,
+            )
+        before = message
+    for waiting in thread.waiting:
+        yield RenderedLine(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, eyes)))
+
+
+def name_of(user: str, eyes: ViewContext) -> str:
+    return "you" if user == eyes.user else user
+
+
+def said_in(message: TranscriptMessage) -> str:
+    return formatting.content_text(message.state, message.text, has_data=message.data is not None)
+
+
+def _quoted(thread: Transcript, reply_to: int | None, eyes: ViewContext) -> str:
+    """The line above a reply: the message that it answers, as it is now."""
+    if reply_to is None:
+        return ""
+    message = thread.at(reply_to)
+    if message is None or message.happening is not None:
+        return formatting.NOT_LOADED
+    return formatting.quote(name_of(message.by, eyes), said_in(message))
+
+
+def _separator(name: str, text: str) -> RenderedLine:
+    return RenderedLine(name, Content.assemble(("── ", "dim"), (text, "dim")))
+
+
+def _belongs(before: TranscriptMessage, message: TranscriptMessage) -> bool:
+    return before.happening is None and before.by == message.by and 0 <= message.at - before.at < _TOGETHER_MS
+
+
+def _message(
+    message: TranscriptMessage,
+    eyes: ViewContext,
+    status: Callable[[int], MessageStatus],
+    *,
+    is_first: bool,
+    quoted: str,
+) -> Content:
+    is_own = message.by == eyes.user
+    parts: list[tuple[str, str]] = []
+    if is_first:
+        parts += [
+            (name_of(message.by, eyes), f"bold {_colour(message.by)}"),
+            (_when(message, eyes), "dim"),
+        ]
+        parts.append(("\n", ""))
+    if quoted and message.state == "there":
+        parts.append((f"{quoted}\n", "dim"))
+    parts.append((said_in(message), "" if message.state == "there" else "dim italic"))
+    if message.is_edited and message.state == "there":
+        parts.append((" (edited)", "dim"))
+    if is_own and message.state == "there":
+        parts.append((f"  {formatting.delivery_mark(status(message.sequence))}", "dim"))
+    if shown := formatting.reactions_text(message.reactions):
+        parts.append((f"\n  {shown}", ""))
+    return Content.assemble(*parts)
+
+
+def _when(message: TranscriptMessage, eyes: ViewContext) -> str:
+    return f"  {formatting.format_clock(message.at, eyes.now_ms, eyes.zone)}"
+
+
+def _waiting(waiting: UnsentMessage, quoted: str) -> Content:
+    text, above = formatting.strip_controls(waiting.text), (f"{quoted}\n" if quoted else "", "dim")
+    if waiting.refused:
+        why = (f"  ✗ not sent: {waiting.refused}", "bold ansi_red")
+        return Content.assemble(above, (text, "dim strike"), why)
+    return Content.assemble(above, (text, ""), ("  ✓" if waiting.sequence else "  ◌ on its way", "dim"))
+
+
+def _colour(user: str) -> str:
+    return _AUTHORS[crc32(user.encode()) % len(_AUTHORS)]
