@@ -73,7 +73,9 @@ class InboxWatchers:
 
     def between(self, low: int, high: int, shift: int) -> list[ConnectedDevice]:
         """Whose moment, shifted, is in `[low, high)`."""
-        return [seat for moment in range(low, high) for seat in self._at.get((moment - shift) % MOMENTS, ())]
+        return [
+            device for moment in range(low, high) for device in self._at.get((moment - shift) % MOMENTS, ())
+        ]
 
 
 class MonotonicClock(Protocol):
@@ -97,8 +99,8 @@ class SpreadPush:
     async def __call__(self, watchers: InboxWatchers, notification: str, give: PushBatch) -> None:
         began, slices = self._timer.monotonic(), max(1, round(self._spread_s / SLICE_S))
         for number, (low, high) in enumerate(_slices(slices), 1):
-            seats = watchers.between(low, high, stable_hash(notification))
-            if seats and not await give(seats):
+            devices = watchers.between(low, high, stable_hash(notification))
+            if devices and not await give(devices):
                 return
             if number < slices:
                 due = began + number * self._spread_s / slices
@@ -184,8 +186,8 @@ class AnnouncementFactory:
     def added(self, release: BroadcastRelease) -> Announcement:
         """To those who were not given it in a list."""
 
-        def is_new(seat: ConnectedDevice) -> bool:
-            told = self._watchers.announced.get(seat)
+        def is_new(device: ConnectedDevice) -> bool:
+            told = self._watchers.announced.get(device)
             return (
                 told is not None
                 and told < release.sequence
@@ -245,17 +247,17 @@ class AnnouncementFactory:
     ) -> Announcement:
         frame = CachedFrame(make, self._clock)
 
-        async def give(seats: list[ConnectedDevice]) -> bool:
+        async def give(devices: list[ConnectedDevice]) -> bool:
             ready = await frame.now()
             if ready is None:
                 return False
-            reached = await self._reached(reach, [each for each in seats if reach.has(each.user)])
-            for seat in (mine := [each for each in reached if is_wanted(each)]):
-                seat.connected.push(ready)
+            reached = await self._reached(reach, [each for each in devices if reach.has(each.user)])
+            for device in (mine := [each for each in reached if is_wanted(each)]):
+                device.connected.push(ready)
             self._gave(len(mine))
             return True
 
-        return Announcement(reach.notification, lambda seats: _patiently(give, seats))
+        return Announcement(reach.notification, lambda devices: _patiently(give, devices))
 
     async def _reached(
         self, reach: AnnouncementTarget, devices: list[ConnectedDevice]
@@ -268,9 +270,9 @@ class AnnouncementFactory:
             if await self._cases.audience.is_in(self._log.tenant, segment, user):
                 holds.add(user)
 
-        for some in batched({seat.user: None for seat in devices}, _MAX_CONCURRENT_ASKED):
+        for some in batched({device.user: None for device in devices}, _MAX_CONCURRENT_ASKED):
             await asyncio.gather(*map(ask, some))
-        return [seat for seat in devices if seat.user in holds]
+        return [device for device in devices if device.user in holds]
 
 
 def _always(news: BroadcastUpdate) -> FrameFactory:

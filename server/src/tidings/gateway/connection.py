@@ -200,13 +200,15 @@ class Connection:
         """From here on what is pushed to the device is noted; it is sent when it has resumed."""
         if self.visit.key is None or self.visit.principal is None:
             return
-        seat = self._device = self.visit.device = ConnectedDevice(self.visit.key, self, self.visit.principal)
+        device = self._device = self.visit.device = ConnectedDevice(
+            self.visit.key, self, self.visit.principal
+        )
         if self._shared.node is not None:
-            self._shared.node.entered(seat)
-        before = self._shared.hub.enter(seat.key, seat)
+            self._shared.node.entered(device)
+        before = self._shared.hub.enter(device.key, device)
         if before is not None:
             before.connected.close(CloseCode.REPLACED)
-        surplus = self._shared.hub.surplus(seat.key)
+        surplus = self._shared.hub.surplus(device.key)
         if surplus is not None:
             surplus.connected.close(CloseCode.TOO_MANY_DEVICES)
 
@@ -214,8 +216,8 @@ class Connection:
         return self.visit.key is not None and not self._shared.hub.has_room_for(self.visit.key)
 
     def _leave(self) -> None:
-        seat, self._device = self._device, None
-        if seat is not None:
-            self._shared.hub.leave(seat.key, seat)
+        device, self._device = self._device, None
+        if device is not None:
+            self._shared.hub.leave(device.key, device)
             if self._shared.node is not None:
-                self._shared.node.on_left(seat)
+                self._shared.node.on_left(device)

@@ -124,13 +124,13 @@ class LeaseRenewer:
             await self.renew_all()
 
     async def renew_all(self) -> None:
-        seats = list(self._hub)
-        for seat in seats:
-            if not seat.is_registered and seat.is_live:
-                self._on_lost(seat)
-            for chat in seat.unheard:
-                self.unheard(seat, chat)
-        held = [HeldRoute(seat.key, seat.epoch) for seat in seats if seat.is_registered]
+        devices = list(self._hub)
+        for device in devices:
+            if not device.is_registered and device.is_live:
+                self._on_lost(device)
+            for chat in device.unheard:
+                self.unheard(device, chat)
+        held = [HeldRoute(device.key, device.epoch) for device in devices if device.is_registered]
         for some in batched(held, _MAX_CONCURRENT_RENEWED):
             await self._renew(some)
 
@@ -139,15 +139,15 @@ class LeaseRenewer:
         renewed = await self._routes.renew(self._gateway, held)
         epochs = dict(held)
         for key in renewed.lost:
-            if (seat := self._same(key, epochs[key])) is not None:
-                seat.is_registered = False
-                self._on_lost(seat)
+            if (device := self._same(key, epochs[key])) is not None:
+                device.is_registered = False
+                self._on_lost(device)
         for key in renewed.elsewhere:
             # which of the two sockets the device rests on is not known here: it comes back on the one that counts
-            if (seat := self._same(key, epochs[key])) is not None:
-                seat.connected.close(CloseCode.TRY_LATER)
+            if (device := self._same(key, epochs[key])) is not None:
+                device.connected.close(CloseCode.TRY_LATER)
 
     def _same(self, key: DeviceKey, epoch: int) -> ConnectedDevice | None:
         """Who has registered anew since he was asked about is another matter."""
-        seat = self._hub.get(key)
-        return seat if seat is not None and seat.is_registered and seat.epoch == epoch else None
+        device = self._hub.get(key)
+        return device if device is not None and device.is_registered and device.epoch == epoch else None

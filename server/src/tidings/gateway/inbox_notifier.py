@@ -98,9 +98,9 @@ class InboxNotifier:
 
     def on_left(self, device: ConnectedDevice) -> None:
         for owner in self._inboxes.pop(device, ()):
-            seats = self._watchers.get(owner, {})
-            seats.pop(device, None)
-            if not seats:
+            devices = self._watchers.get(owner, {})
+            devices.pop(device, None)
+            if not devices:
                 self._watchers.pop(owner, None)
             self.broadcasts.leave(device, owner.inbox)
 
@@ -128,8 +128,8 @@ class InboxNotifier:
         try:
             while (news := self._updates.pop(inbox_key, None)) is not None and inbox_key in self._watchers:
                 if (frame := await self._frame(self._cases, inbox_key, news)) is not None:
-                    for seat in list(self._watchers.get(inbox_key, ())):
-                        seat.connected.push(frame)
+                    for device in list(self._watchers.get(inbox_key, ())):
+                        device.connected.push(frame)
         finally:
             self._busy.discard(inbox_key)
 

@@ -107,11 +107,11 @@ class GatewayNode:
         self.resuming.on_live = self._live
         self.resuming.on_registered = self.ephemeral.on_registered
         self.dispatcher.on_undelivered = self._aways.add
-        self.dispatcher.on_became_large = lambda seat, push: self._joins.add(
-            (seat, push.chat, push.entries[-1].sequence)
+        self.dispatcher.on_became_large = lambda device, push: self._joins.add(
+            (device, push.chat, push.entries[-1].sequence)
         )
         self.dispatcher.on_late_leave = self._on_late_leave
-        self.leases.unheard = lambda seat, chat: self._joins.add((seat, chat, 0))
+        self.leases.unheard = lambda device, chat: self._joins.add((device, chat, 0))
 
     def start(self) -> None:
         self._listening = self._deps.subscriber.subscribe_gateway(self._deps.gateway, self._on_bus_event)
@@ -185,8 +185,8 @@ class GatewayNode:
                 self.dispatcher.submit(word, room)
 
     def missed(self, room: LargeChatChannel, /) -> None:
-        for seat in room.devices:
-            seat.unheard.pop(room.key.chat, None)
+        for device in room.devices:
+            device.unheard.pop(room.key.chat, None)
         self._missed.add(room)
 
     def _on_bus_event(self, event: BusEvent) -> None:
@@ -196,9 +196,9 @@ class GatewayNode:
         """
         match event:
             case Subscribed():
-                for seat in self._hub:
-                    seat.is_registered = False
-                    self.resuming.resume_again(seat)
+                for device in self._hub:
+                    device.is_registered = False
+                    self.resuming.resume_again(device)
             case SubscriptionLost():
                 pass
             case payload:
@@ -218,9 +218,9 @@ class GatewayNode:
                 self.dispatcher.submit(message)
             case ResumeSignal():
                 for each in message.devices:
-                    seat = self._hub.get(DeviceKey(message.tenant, message.user, each.device))
-                    if seat is not None:
-                        self.resuming.resume_again(seat)
+                    device = self._hub.get(DeviceKey(message.tenant, message.user, each.device))
+                    if device is not None:
+                        self.resuming.resume_again(device)
             case InboxChanged():
                 self.inboxes.noticed(message)
             case OwnReadAdvanced():
@@ -228,9 +228,9 @@ class GatewayNode:
             case ChatRowChanged():
                 self.chat_rows.changed(message)
             case ConnectionReplaced():
-                seat = self._hub.get(DeviceKey(message.tenant, message.user, message.device))
-                if seat is not None and seat.epoch < message.epoch:
-                    seat.connected.close(CloseCode.REPLACED)
+                device = self._hub.get(DeviceKey(message.tenant, message.user, message.device))
+                if device is not None and device.epoch < message.epoch:
+                    device.connected.close(CloseCode.REPLACED)
 
     async def _remove(self, gone: _RemovedRoute) -> None:
         key, epoch = gone
@@ -255,16 +255,18 @@ class GatewayNode:
         Not for who has left since: the entry that made the chat large may come late, after his leave. Who is yet to
         be sent the entry may be on his way back in.
         """
-        seat, chat, last = job
-        place = seat.positions.get(chat)
+        device, chat, last = job
+        place = device.positions.get(chat)
         has_left = place is not None and place.position >= last and not place.is_member
-        seat.unheard.pop(chat, None)
-        if has_left or (chat in seat.large_chat_channels and self.large_chats.is_subscribed(seat.chat(chat))):
+        device.unheard.pop(chat, None)
+        if has_left or (
+            chat in device.large_chat_channels and self.large_chats.is_subscribed(device.chat(chat))
+        ):
             return
-        if not await self.large_chats.enter(seat, chat):
+        if not await self.large_chats.enter(device, chat):
             # Only this chat can't be heard. It is compared now, by each heartbeat, and when its channel is confirmed.
-            seat.unheard[chat] = None
-        await self._compare(seat.chat(chat), [seat])
+            device.unheard[chat] = None
+        await self._compare(device.chat(chat), [device])
 
     async def _catch_up(self, room: LargeChatChannel) -> None:
         await self._compare(room.key, list(room.devices))
@@ -274,19 +276,19 @@ class GatewayNode:
         try:
             heads = await self._deps.rows.heads(chat.tenant, [chat.chat])
         except Exception as error:
-            for seat in devices:
-                self.resuming.resume_again(seat)
+            for device in devices:
+                self.resuming.resume_again(device)
             if not isinstance(error, TidingsError):
                 raise
             return
         news = heads.get(chat.chat)
         head = news.head.sequence if news is not None and news.head is not None else 0
-        for seat in devices:
-            if chat.chat in seat.positions or (head and not seat.is_live):
+        for device in devices:
+            if chat.chat in device.positions or (head and not device.is_live):
                 # A device in its first resume has no place in the chat yet, and may have read the chat's head before
                 # this entry was published: what is noted now is compared with the place that the resume makes.
-                seat.on_push(chat.chat, head, head)
-                self.ranges.schedule(seat, chat.chat)
+                device.on_push(chat.chat, head, head)
+                self.ranges.schedule(device, chat.chat)
 
 
 def _inboxes(deps: NodeDeps, on_error: ErrorReporter) -> InboxNotifier:

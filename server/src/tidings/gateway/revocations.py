@@ -32,31 +32,31 @@ class RevocationEnforcer:
             if each.kid is not None:
                 keys.add((each.tenant, each.kid))
         signed_out, unsigned = [], []
-        for seat in self._hub:
-            if _signer(seat.principal) in keys:
-                unsigned.append(seat)
-            elif (seat.key.tenant, seat.key.user) in users:
-                signed_out.append(seat)
+        for device in self._hub:
+            if _signer(device.principal) in keys:
+                unsigned.append(device)
+            elif (device.key.tenant, device.key.user) in users:
+                signed_out.append(device)
         await self._check(unsigned, CloseCode.CREDENTIAL_INVALID)
         await self._check(signed_out, CloseCode.SIGNED_OUT)
 
     async def sweep(self) -> None:
         """Check each signing key that connected devices came with, from caches: a key may leave a JWKS URL unnoticed."""
         by_key: dict[tuple[TenantId, str], list[ConnectedDevice]] = {}
-        for seat in self._hub:
-            if (signer := _signer(seat.principal)) is not None:
-                by_key.setdefault(signer, []).append(seat)
-        for seats in by_key.values():
-            if await self._refusal(seats[0].principal) is not None:
-                await self._check(seats, CloseCode.CREDENTIAL_INVALID)
+        for device in self._hub:
+            if (signer := _signer(device.principal)) is not None:
+                by_key.setdefault(signer, []).append(device)
+        for devices in by_key.values():
+            if await self._refusal(devices[0].principal) is not None:
+                await self._check(devices, CloseCode.CREDENTIAL_INVALID)
 
     async def _check(self, devices: Iterable[ConnectedDevice], code: CloseCode) -> None:
         """Close those who are refused now; a suspended user with a code of their own."""
-        for seat in devices:
-            refusal = await self._refusal(seat.principal)
+        for device in devices:
+            refusal = await self._refusal(device.principal)
             if refusal is not None:
                 is_suspended = refusal.code == Code.FORBIDDEN
-                seat.connected.close(CloseCode.FORBIDDEN if is_suspended else code)
+                device.connected.close(CloseCode.FORBIDDEN if is_suspended else code)
 
     async def _refusal(self, principal: Principal) -> TidingsError | None:
         """None also while it can't be decided: an engine that is away closes no sockets."""

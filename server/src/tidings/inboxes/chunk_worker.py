@@ -96,15 +96,15 @@ class NotificationWithdrawer:
     ) -> InboxSnapshot:
         """May be repeated at will: what is redacted stays as it was then."""
 
-        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
+        async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
             row = (await self._state.repository.rows(inbox_key, [notification])).get(notification)
-            after = rules.redact(row, sheet, notification, category)
-            return None if after == row else rules.apply_row_changes(sheet, [(row, after)])
+            after = rules.redact(row, snapshot, notification, category)
+            return None if after == row else rules.apply_row_changes(snapshot, [(row, after)])
 
-        sheet = await self._state.change(inbox_key, InboxOperation.REDACT, edit)
+        snapshot = await self._state.change(inbox_key, InboxOperation.REDACT, edit)
         # told again if it was there: whoever took it may have died before he told
         self._state.notify(inbox_key, InboxEvent.REDACTED, notification)
-        return sheet
+        return snapshot
 
 
 MAX_CONCURRENT = 32

@@ -75,20 +75,20 @@ class InboxMarker:
     ) -> InboxSnapshot:
         """All up to a time, of all or of one category. What is yet to come is never read by it."""
 
-        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
-            direct = await self._direct_marked(sheet, before_ms, category)
-            state = user_state.mark_all_read(sheet, before_ms, category)
-            await self._note(sheet, state)
-            return _both(sheet, direct, state)
+        async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
+            direct = await self._direct_marked(snapshot, before_ms, category)
+            state = user_state.mark_all_read(snapshot, before_ms, category)
+            await self._note(snapshot, state)
+            return _both(snapshot, direct, state)
 
         return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
     async def see_all(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
         """The user has looked: what is there now is no news any more, read or not."""
 
-        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
-            direct = rules.mark_all_seen(sheet) if rules.has_unseen(sheet) else None
-            return _both(sheet, direct, user_state.mark_all_seen(sheet))
+        async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
+            direct = rules.mark_all_seen(snapshot) if rules.has_unseen(snapshot) else None
+            return _both(snapshot, direct, user_state.mark_all_seen(snapshot))
 
         return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
@@ -104,22 +104,22 @@ class InboxMarker:
     async def _each(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
     ) -> InboxSnapshot:
-        sheet = None
+        snapshot = None
         for some in batched(dict.fromkeys(ids), MAX_CONCURRENT):
-            sheet = await self._some(inbox_key, some, doing, at_least)
-        return sheet or await self._state.read(inbox_key, at_least)
+            snapshot = await self._some(inbox_key, some, doing, at_least)
+        return snapshot or await self._state.read(inbox_key, at_least)
 
     async def _some(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
     ) -> InboxSnapshot:
-        async def edit(sheet: InboxSnapshot) -> InboxChange | None:
-            bits, direct = _split(sheet, ids)
+        async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
+            bits, direct = _split(snapshot, ids)
             found = (await self._state.repository.rows(inbox_key, direct)).values()
-            live = [row for row in found if rules.is_live(row, sheet.now_ms, sheet.retain_from_ms)]
-            pairs = [(row, after) for row in live if (after := doing.row(row, sheet)) != row]
-            state = doing.bits(sheet, bits) if bits else sheet.broadcast_state
-            await self._note(sheet, state)
-            return _both(sheet, rules.apply_row_changes(sheet, pairs) if pairs else None, state)
+            live = [row for row in found if rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms)]
+            pairs = [(row, after) for row in live if (after := doing.row(row, snapshot)) != row]
+            state = doing.bits(snapshot, bits) if bits else snapshot.broadcast_state
+            await self._note(snapshot, state)
+            return _both(snapshot, rules.apply_row_changes(snapshot, pairs) if pairs else None, state)
 
         return await self._state.change(inbox_key, InboxOperation.MARK, edit, at_least)
 

@@ -82,26 +82,28 @@ class InboxQueries:
         below: str | None = None,
         at_least: int = 0,
     ) -> NotificationSlice:
-        sheet = await self._state.read(inbox_key, at_least)
-        if wanted.is_unread and sheet.total == 0:
-            return NotificationSlice((), None, sheet)
-        start = PageCursor.of(below, sheet.shown.log_index.head)
-        rows, end = await self._rows(sheet, limit, wanted, start and start.sort_key)
+        snapshot = await self._state.read(inbox_key, at_least)
+        if wanted.is_unread and snapshot.total == 0:
+            return NotificationSlice((), None, snapshot)
+        start = PageCursor.of(below, snapshot.shown.log_index.head)
+        rows, end = await self._rows(snapshot, limit, wanted, start and start.sort_key)
         shown = [
             each
-            for each in paging.releases_in(sheet, user_state.visible_mask(sheet))
+            for each in paging.releases_in(snapshot, user_state.visible_mask(snapshot))
             if _is_visible(each, wanted)
         ]
         spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
-        head = sheet.shown.log_index.head if start is None else start.head
-        return NotificationSlice(await self._opened(sheet, spots), paging.encode_cursor(end, head), sheet)
+        head = snapshot.shown.log_index.head if start is None else start.head
+        return NotificationSlice(
+            await self._opened(snapshot, spots), paging.encode_cursor(end, head), snapshot
+        )
 
     async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NotificationSlice:
         """Those of them that are there and not archived, as they are now, with the counts."""
-        sheet = await self._state.read(inbox_key)
+        snapshot = await self._state.read(inbox_key)
         rows = await self._state.repository.rows(inbox_key, ids) if ids else {}
-        wanted = [ListEntry(row.id, row) for row in rows.values() if _matches(row, sheet, EVERYTHING)]
-        return NotificationSlice(await self._opened(sheet, wanted) if wanted else (), None, sheet)
+        wanted = [ListEntry(row.id, row) for row in rows.values() if _matches(row, snapshot, EVERYTHING)]
+        return NotificationSlice(await self._opened(snapshot, wanted) if wanted else (), None, snapshot)
 
     async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
         """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
@@ -122,15 +124,15 @@ class InboxQueries:
 
     async def explain(self, inbox_key: InboxKey, limit: int, below: str | None = None) -> ExplainedCounts:
         """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
-        sheet = await self._state.read(inbox_key)
-        start = PageCursor.of(below, sheet.shown.log_index.head)
+        snapshot = await self._state.read(inbox_key)
+        start = PageCursor.of(below, snapshot.shown.log_index.head)
         rows, has_more = await self._state.repository.page(inbox_key, start and start.sort_key, limit)
         end = rows[-1].id if rows and has_more else None
-        shown = paging.releases_in(sheet, sheet.shown.log_index.everything)
+        shown = paging.releases_in(snapshot, snapshot.shown.log_index.everything)
         spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
-        head = sheet.shown.log_index.head if start is None else start.head
+        head = snapshot.shown.log_index.head if start is None else start.head
         return ExplainedCounts(
-            sheet, [explain_row(each, sheet) for each in spots], paging.encode_cursor(end, head)
+            snapshot, [explain_row(each, snapshot) for each in spots], paging.encode_cursor(end, head)
         )
 
     async def _rows(

@@ -53,17 +53,17 @@ class InboxStateService:
         """As it is after. `edit` may be asked again, on what is there then; None: there is nothing to change."""
 
         async def step() -> tuple[InboxSnapshot, InboxChange | None]:
-            sheet = await self._settle(inbox_key, at_least)
-            change = await edit(sheet)
+            snapshot = await self._settle(inbox_key, at_least)
+            change = await edit(snapshot)
             if change is not None:
                 await self._commit(inbox_key, operation, change)
-            return sheet, change
+            return snapshot, change
 
-        sheet, change = await retry_on_conflict(step)
+        snapshot, change = await retry_on_conflict(step)
         if change is None:
-            return sheet
+            return snapshot
         self._live.notify(inbox_key, InboxEvent.COUNTED)
-        return await self._after(sheet, change)
+        return await self._after(snapshot, change)
 
     def notify(self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId) -> None:
         """What became of a notice, whether or not its row was changed by it."""
@@ -89,13 +89,13 @@ class InboxStateService:
         expiring = FEW
         for _ in range(_ROUNDS):
             standing = await self.repository.stored(inbox_key, expiring)
-            sheet = rules.settle_expired(inbox_key, standing, self._clock.now_ms())
-            is_whole = sheet.next_ms is not None or not standing.is_cut
+            snapshot = rules.settle_expired(inbox_key, standing, self._clock.now_ms())
+            is_whole = snapshot.next_ms is not None or not standing.is_cut
             if not is_whole and expiring == FEW:
                 expiring = rules.MAX_DROPPED_PER_WRITE
-            elif not is_whole or len(sheet.dropped) > FEW:
-                await self._commit(inbox_key, InboxOperation.SETTLE, rules.settlement_only(sheet))
-            elif (kept := await self._cache(sheet)) is not None:
+            elif not is_whole or len(snapshot.dropped) > FEW:
+                await self._commit(inbox_key, InboxOperation.SETTLE, rules.settlement_only(snapshot))
+            elif (kept := await self._cache(snapshot)) is not None:
                 return await self._with_broadcasts(kept, standing.broadcast_state, at_least)
         raise TidingsError(Code.OVERLOADED, "Too much has expired in this inbox to be taken out at once.")
 

@@ -111,11 +111,11 @@ class Appender[S]:
         self, chat: ChatKey, proposal: Proposal[S], beside_at: SideWritesFactory | None = None
     ) -> Appended:
         """Answers once the entry is committed, with the first answer if it was before; raises if it may not be."""
-        lane = self._queue(chat)
+        queue = self._queue(chat)
         try:
-            return await lane.append(proposal, beside_at)
+            return await queue.append(proposal, beside_at)
         finally:
-            self._weigh(lane)
+            self._weigh(queue)
             self._past.evict_old()
 
     async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated:
@@ -124,9 +124,9 @@ class Appender[S]:
         entry = make_entry(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch())
         outcome = await world.log.append(chat, [entry], side_writes)
         if outcome == COMMITTED:
-            lane = self._queue(chat)
-            lane.begin(entry)
-            self._weigh(lane)
+            queue = self._queue(chat)
+            queue.begin(entry)
+            self._weigh(queue)
             if world.on_commit is not None:
                 world.on_commit(chat, [entry])
             return LogCreated(entry, is_new=True)
@@ -135,20 +135,20 @@ class Appender[S]:
 
     def observe(self, chat: ChatKey, entry: Entry) -> None:
         """Events and pushes that pass through this process keep views warm. They may come late, twice or not."""
-        lane = self._queues.get(chat)
-        if lane is not None:
-            lane.observe(entry)
-            self._weigh(lane)
+        queue = self._queues.get(chat)
+        if queue is not None:
+            queue.observe(entry)
+            self._weigh(queue)
 
     def _queue(self, chat: ChatKey) -> AppendQueue[S]:
-        lane = self._queues.get(chat)
-        if lane is None:
+        queue = self._queues.get(chat)
+        if queue is None:
             # before the new lane is there: idle until its caller uses it, it would be forgotten first
             self._evict_idle()
-            lane = self._queues[chat] = AppendQueue(chat, self._deps, self._past)
+            queue = self._queues[chat] = AppendQueue(chat, self._deps, self._past)
         else:
             self._queues.move_to_end(chat)
-        return lane
+        return queue
 
     def _weigh(self, queue: AppendQueue[S]) -> None:
         """Count what the lane holds now. One that was forgotten meanwhile does not count any more."""
@@ -160,7 +160,7 @@ class Appender[S]:
     def _evict_idle(self) -> None:
         """Never forget a lane in use: a second one of the same chat would append beside it."""
         while len(self._queues) > self._max_idle_queues or self.weight > self._max_cached_weight:
-            idle = next((lane for lane in self._queues.values() if lane.is_idle), None)
+            idle = next((queue for queue in self._queues.values() if queue.is_idle), None)
             if idle is None:
                 return
             self.weight -= idle.counted

@@ -193,7 +193,7 @@ class ChatSubscriptions:
             self._ask(channel, [device])
 
     def _schedule_retry(self, channel: ChatEventChannel, devices: Iterable[ConnectedDevice]) -> None:
-        self._ask(channel, [seat for seat in devices if seat in channel.devices])
+        self._ask(channel, [device for device in devices if device in channel.devices])
 
     async def _read(self, key: ChatKey) -> None:
         """One read for all of a channel who wait for it."""
@@ -213,8 +213,8 @@ class ChatSubscriptions:
             if not channel.readers:
                 channel.received = {}
         self._counts.states += 1
-        for seat in asked:
-            self._open(channel, seat, state, heard)
+        for device in asked:
+            self._open(channel, device, state, heard)
 
     def _open(
         self,
@@ -252,9 +252,9 @@ class ChatSubscriptions:
     def _send(self, channel: ChatEventChannel, frame: bytes, but: UserId | None = None) -> int:
         """One frame, encoded once. Who resumes gets the whole state when he is through."""
         sockets = [
-            seat.socket
-            for seat, is_open in channel.devices.items()
-            if is_open and seat.is_live and seat.user != but
+            device.socket
+            for device, is_open in channel.devices.items()
+            if is_open and device.is_live and device.user != but
         ]
         if sockets:
             self._hub.send(frame, sockets)

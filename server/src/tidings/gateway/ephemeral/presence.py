@@ -128,8 +128,8 @@ class PresenceSubscriptions:
     def on_message(self, channel: PresenceChannel, payload: bytes, /) -> None:
         match payload.decode(errors="replace"):
             case PresenceHint.RULES:
-                for seat in list(channel.devices):
-                    self.subscribe(seat, [channel.key[1]])
+                for device in list(channel.devices):
+                    self.subscribe(device, [channel.key[1]])
             case PresenceHint.CAME if channel.is_seen:
                 self._show(channel, ARRIVED)
             case _:
@@ -191,9 +191,9 @@ class PresenceSubscriptions:
         self._push_presence(
             channel,
             [
-                seat
-                for seat, is_open in channel.devices.items()
-                if (everybody or not is_open) and seat not in channel.denied
+                device
+                for device, is_open in channel.devices.items()
+                if (everybody or not is_open) and device not in channel.denied
             ],
             after.shown,
         )
@@ -202,12 +202,12 @@ class PresenceSubscriptions:
         self, channel: PresenceChannel, devices: Iterable[ConnectedDevice], shown: Presence
     ) -> None:
         """Who resumes is told when he is through."""
-        to = [seat for seat in devices if seat.is_live]
-        channel.devices.update({seat: seat.is_live for seat in devices})
+        to = [device for device in devices if device.is_live]
+        channel.devices.update({device: device.is_live for device in devices})
         self._push(to, channel.key[1], shown)
 
     def _push(self, devices: Iterable[ConnectedDevice], user: UserId, shown: Presence) -> None:
-        sockets = [seat.socket for seat in devices]
+        sockets = [device.socket for device in devices]
         if sockets:
             frame = PresencePush(user=user, status=shown.status.value, at=shown.seen_ms)
             self._counts.presence += len(sockets)

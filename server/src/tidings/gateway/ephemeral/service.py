@@ -143,10 +143,10 @@ class EphemeralService:
     def own_read(self, word: OwnReadAdvanced) -> None:
         frame = _own(word.chat, word.user, word.read)
         for each in word.devices:
-            seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
-            if seat is not None:
+            device = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
+            if device is not None:
                 self.counts.own_reads += 1
-                seat.connected.push(frame)
+                device.connected.push(frame)
 
     def read(self, device: ConnectedDevice, rows: Sequence[ChatRow]) -> None:
         """A device that comes back: what its user has read on others meanwhile nobody has told it."""

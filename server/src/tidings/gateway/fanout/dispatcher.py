@@ -176,38 +176,38 @@ class PushDispatcher:
     def _addressed(self, push: Push) -> Iterator[_PushRequest]:
         for part in push.parts:
             for addressee in part.devices:
-                seat = self._hub.get(DeviceKey(push.tenant, addressee.user, addressee.device))
-                if seat is None:
+                device = self._hub.get(DeviceKey(push.tenant, addressee.user, addressee.device))
+                if device is None:
                     self._counts.undelivered += 1
                     self.on_undelivered(
                         UndeliveredPush(push.key, addressee, tuple(_messages(push, part, addressee.user)))
                     )
                 else:
-                    yield _PushRequest(seat, part.first, part.last)
+                    yield _PushRequest(device, part.first, part.last)
 
     def _in_channel(self, push: Push, room: LargeChatChannel) -> Iterator[_PushRequest]:
         """Who is taken out by one of the entries gets it, and nothing behind it."""
         first, last = push.entries[0].sequence, push.entries[-1].sequence
         ends = _ends(push)
-        for seat in list(room.devices):
-            yield _PushRequest(seat, first, ends.get(seat.user, last))
+        for device in list(room.devices):
+            yield _PushRequest(device, first, ends.get(device.user, last))
 
     def _offer(
         self, push: Push, wanted: _PushRequest, opened: Sequence[RenderedEntry]
     ) -> _PushRequest | None:
         """What of it is to be sent now. What could not be opened is as if a hole lay before it."""
-        seat, first, last = wanted
-        place = seat.positions.get(push.chat)
+        device, first, last = wanted
+        place = device.positions.get(push.chat)
         before = place.position if place is not None else first - 1
-        offer = seat.offered(push.chat, first, last) if opened else seat.on_push(push.chat, first, last)
+        offer = device.offered(push.chat, first, last) if opened else device.on_push(push.chat, first, last)
         self._count(offer)
         if offer is PushAction.GAP:
-            self._ranges.schedule(seat, push.chat)
-        if push.is_large and _is_taken_out(push, last, seat.user):
-            if offer is PushAction.DUPLICATE or not seat.is_live:
-                self.on_late_leave(seat, push.chat, last)
+            self._ranges.schedule(device, push.chat)
+        if push.is_large and _is_taken_out(push, last, device.user):
+            if offer is PushAction.DUPLICATE or not device.is_live:
+                self.on_late_leave(device, push.chat, last)
         elif push.is_large and push.parts:
-            self.on_became_large(seat, push)
+            self.on_became_large(device, push)
         return wanted._replace(first=max(first, before + 1)) if offer is PushAction.SEND else None
 
     def _send(self, push: Push, opened: Sequence[RenderedEntry], to: Sequence[_PushRequest]) -> None:
@@ -215,12 +215,12 @@ class PushDispatcher:
         for each in opened:
             sequence, stirs = each.entry.sequence, each.entry.kind in VISIBILITY_KINDS
             receivers: dict[bytes, list[Socket]] = {}
-            for seat, first, last in to:
+            for device, first, last in to:
                 if first <= sequence <= last:
                     if stirs:
-                        seat.moved(push.chat, each.entry)
-                    frame = each.frame(seat.user, seat.positions[push.chat].since)
-                    receivers.setdefault(frame, []).append(seat.socket)
+                        device.moved(push.chat, each.entry)
+                    frame = each.frame(device.user, device.positions[push.chat].since)
+                    receivers.setdefault(frame, []).append(device.socket)
             for frame, sockets in receivers.items():
                 self._counts.entries += len(sockets)
                 self._hub.send(frame, sockets)

@@ -188,9 +188,9 @@ class ChatRowPusher:
 
     def changed(self, word: ChatRowChanged) -> None:
         for each in word.devices:
-            seat = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
-            if seat is not None:
-                self._pushing.add((seat, word.chat))
+            device = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
+            if device is not None:
+                self._pushing.add((device, word.chat))
 
     async def wait_idle(self, within_s: float) -> None:
         await self._pushing.wait_idle(within_s)
@@ -202,16 +202,16 @@ class ChatRowPusher:
         it already, or the device's place has it once the `leave` entry is sent. Both are checked after the last
         await, so that nothing follows the `leave` entry.
         """
-        seat, chat = job
+        device, chat = job
         try:
-            row = await self._rows.row(seat.chat(chat), seat.user)
+            row = await self._rows.row(device.chat(chat), device.user)
             if row is None or row.known.joined is None:
                 return
-            [listed] = await self._listing.listed(seat.key.tenant, seat.user, [row])
+            [listed] = await self._listing.listed(device.key.tenant, device.user, [row])
         except TidingsError:
             return
-        place = seat.positions.get(chat)
-        if seat.is_gone or place is None or not (place.is_member and listed.is_member):
+        place = device.positions.get(chat)
+        if device.is_gone or place is None or not (place.is_member and listed.is_member):
             return
         self.pushed += 1
-        seat.connected.push(encode_push(chat_row_frame(listed)))
+        device.connected.push(encode_push(chat_row_frame(listed)))

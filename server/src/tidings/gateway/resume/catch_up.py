@@ -221,12 +221,12 @@ class CatchUp:
         await self._crew.wait_idle(within_s)
 
     async def _work(self, job: _Job) -> None:
-        seat, chat, place = job
-        seat.slow_consumer_guard = None
+        device, chat, place = job
+        device.slow_consumer_guard = None
         try:
-            await self.catch_up(seat, chat, place)
+            await self.catch_up(device, chat, place)
         except Exception as error:
-            self.on_gap(seat)
+            self.on_gap(device)
             if not isinstance(error, TidingsError):
                 raise
         finally:
