@@ -3,11 +3,14 @@
 What is too old can be trimmed, and iterators run out.
 """
 
+import json
 from collections.abc import Callable, Sequence
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.platform.dynamo.codec import encode
+from tidings.platform.dynamo.sizes import item_bytes
 from tidings.platform.dynamo.values import Item
 from tidings.relay.model import Committed, Page, Record, Shard, ShardId
 from tidings.relay.ports import AwayError, IteratorOverError, TrimmedError
@@ -31,7 +34,8 @@ class SimFeed:
         tenant, chat, *beside = item["chat_id"].split("#")
         is_entry = is_new and not beside
         news = Committed(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
-        self.records.append(Record(str(len(self.records)), None, news))
+        size_bytes = item_bytes(json.loads(encode(item))) if is_entry else 0
+        self.records.append(Record(str(len(self.records)), None, news, size_bytes))
 
     def trim(self, count: int) -> None:
         self._trimmed = count

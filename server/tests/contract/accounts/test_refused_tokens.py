@@ -1,7 +1,7 @@
 """Refused tokens and ended sessions in the security log."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 
 import pytest
 from fixtures.door import NUMBER, OpenDoor
@@ -14,10 +14,19 @@ from tidings.accounts.refresh import spell
 from tidings.accounts.rules import phone_of
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, new_ulid
-from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
+from tidings.kernel.security import MAX_PER_WINDOW, OPERATOR, PLACE, _Sampling
 
 PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
 REFUSED = Code.CREDENTIAL_INVALID
+
+
+@pytest.fixture(autouse=True)
+def _without_address_or_operator() -> Iterator[None]:
+    """Hide the address and the operator that requests and commands of earlier tests in this process have set."""
+    place, operator = PLACE.set(""), OPERATOR.set("")
+    yield
+    PLACE.reset(place)
+    OPERATOR.reset(operator)
 
 
 def _security(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
