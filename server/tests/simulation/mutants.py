@@ -51,7 +51,7 @@ class Mutant:
             yield
 
 
-_put, _tried, _mark, _reach = DynamoLog._put, Device._tried, Worker._mark, Worker._reach
+_put, _tried, _mark = DynamoLog._put, Device._tried, Worker._mark
 _rows, _register, _write = Resuming._rows, Resuming._register, DynamoTruth._write
 _hear = Routed._hear
 
@@ -69,9 +69,9 @@ async def _raise_after(self: Device, operation: Any) -> bool:
     return await _tried(self, operation)
 
 
-async def _mark_first(self: Worker, written: Sequence[Any]) -> None:
+async def _mark_first(self: Worker, written: Sequence[Any]) -> Any:
     await few_at_once((_mark(self, each) for each in written), 8)
-    await _reach(self, [plan for each in written for plan in each.plans])
+    return (await self._reached([plan for each in written for plan in each.plans])).failed
 
 
 async def _as_they_are(self: Resuming, seat: Seat, positions: object, rows: list[Any]) -> list[Any]:
@@ -79,8 +79,8 @@ async def _as_they_are(self: Resuming, seat: Seat, positions: object, rows: list
     return rows
 
 
-async def _keep_and_go(self: Reaching, kept: Sequence[Any]) -> None:
-    await self._pending.put(kept)
+async def _keep_and_go(self: Reaching, kept: Sequence[Any], late: Any) -> None:
+    await self._put(kept, late)
 
 
 _EARLY: dict[Any, Any] = {}
