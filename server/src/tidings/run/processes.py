@@ -14,6 +14,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 
+from tidings.kernel.errors import Code, TidingsError
 from tidings.run.options import admin_options, cursor_secrets
 from tidings.run.settings import Settings
 
@@ -21,8 +22,17 @@ _COMMAND = (sys.executable, "-c", "from tidings.run.processes import run_child; 
 
 
 def run_several(kind: str, count: int, settings: Settings) -> int:
-    """The exit code of the first that ended badly, or 0."""
-    with _reserved(_place(kind, settings)) as held:
+    """Return the exit code of the first that ended badly, or 0. Raises `settings_invalid` if the port is taken."""
+    place = _place(kind, settings)
+    try:
+        reserved = _reserved(place)
+    except OSError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"Cannot listen on {place[0]}:{place[1]}: {error.strerror}.",
+            hint=f"Set `{kind}.port` or TIDINGS_{kind.upper()}_PORT.",
+        ) from error
+    with reserved as held:
         port = held.getsockname()[1]
         children = [
             # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
@@ -65,7 +75,11 @@ def _reserved(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
     held = socket.socket(family, socket.SOCK_STREAM)
     if shares:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    held.bind(place)
+    try:
+        held.bind(place)
+    except OSError:
+        held.close()
+        raise
     return held
 
 
