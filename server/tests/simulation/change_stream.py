@@ -3,12 +3,14 @@
 What is too old can be trimmed, and iterators run out.
 """
 
+import json
 from collections.abc import Callable, Sequence
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.platform.dynamo.codec import Item
+from tidings.platform.dynamo.codec import Item, encode_item
+from tidings.platform.dynamo.item_size import item_bytes
 from tidings.relay.model import EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
 from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
 
@@ -31,7 +33,8 @@ class SimChangeStream:
         tenant, chat, *beside = item["chat_id"].split("#")
         is_entry = is_new and not beside
         news = EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
-        self.records.append(ShardRecord(str(len(self.records)), None, news))
+        size_bytes = item_bytes(json.loads(encode_item(item))) if is_entry else 0
+        self.records.append(ShardRecord(str(len(self.records)), None, news, size_bytes))
 
     def trim(self, count: int) -> None:
         self._trimmed = count

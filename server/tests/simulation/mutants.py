@@ -52,12 +52,7 @@ class Mutant:
             yield
 
 
-_put, _tried, _mark, _reach = (
-    DynamoMessageLog._put,
-    Device._tried,
-    DeliveryWorker._mark,
-    DeliveryWorker._fan_out,
-)
+_put, _tried, _mark = DynamoMessageLog._put, Device._tried, DeliveryWorker._mark
 _rows, _register, _write = ResumeService._rows, ResumeService._register, DynamoChatRowWriter._write
 _hear = GatewayNode._on_bus_event
 
@@ -75,9 +70,9 @@ async def _raise_after(self: Device, operation: Any) -> bool:
     return await _tried(self, operation)
 
 
-async def _mark_first(self: DeliveryWorker, written: Sequence[Any]) -> None:
+async def _mark_first(self: DeliveryWorker, written: Sequence[Any]) -> Any:
     await gather_limited((_mark(self, each) for each in written), 8)
-    await _reach(self, [plan for each in written for plan in each.plans])
+    return (await self._fanned_out([plan for each in written for plan in each.plans])).failed
 
 
 async def _as_they_are(
@@ -87,8 +82,8 @@ async def _as_they_are(
     return rows
 
 
-async def _keep_and_go(self: Fanout, kept: Sequence[Any]) -> None:
-    await self._pending.put(kept)
+async def _keep_and_go(self: Fanout, kept: Sequence[Any], late: Any) -> None:
+    await self._put(kept, late)
 
 
 _EARLY: dict[Any, Any] = {}

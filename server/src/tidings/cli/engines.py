@@ -132,11 +132,13 @@ def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
 def _show(running: list[RunningEngine], loaded: LoadedSettings) -> None:
     table = SafeTable("engine", "what", "state", "at", "process", "memory")
     for r in running:
-        table.add_row(r.node.name, RUNNERS[r.node.kind].version(), *_state(r))
+        word, *rest = _state(r)
+        table.add_row(r.node.name, RUNNERS[r.node.kind].version(), word, *rest, style=_style(word))
     here = {r.node.engine for r in running}
     for engine, where in remote_engines(loaded).items():
         if engine not in here:
-            table.add_row(engine, "set elsewhere", _reach(where), where, "-", "-")
+            word = _reach(where)
+            table.add_row(engine, "set elsewhere", word, where, "-", "-", style=_style(word))
     for engine in Engine:
         if engine not in here | remote_engines(loaded).keys():
             table.add_row(engine, "-", "stopped", "-", "-", "-", style="dim")
@@ -149,10 +151,10 @@ def _state(running: RunningEngine) -> tuple[str, str, str, str]:
     process = running.pid.find()
     kept = "on disk" if running.node.on_disk else "scratch"
     if process is None:
-        return "[red]dead[/red]", running.node.address, "-", "-"
+        return "dead", running.node.address, "-", "-"
     memory_mb = process.memory_info().rss // 2**20
     is_ready = process.status() != psutil.STATUS_STOPPED and RUNNERS[running.node.kind].is_ready(running.node)
-    word = "[green]ready[/green]" if is_ready else "[yellow]not answering[/yellow]"
+    word = "ready" if is_ready else "not answering"
     return f"{word}, {kept}", running.node.address, str(process.pid), f"{memory_mb} MB"
 
 
@@ -161,4 +163,9 @@ def _reach(where: str) -> str:
     host, _, port = where.partition(",")[0].removeprefix("http://").removeprefix("https://").rpartition(":")
     if not host or not port.isdigit():
         return "not tried"
-    return "[green]open[/green]" if process.is_port_open(host, int(port)) else "[red]no answer[/red]"
+    return "open" if process.is_port_open(host, int(port)) else "no answer"
+
+
+def _style(state: str) -> str | None:
+    """Colour the rows of engines that cannot be used."""
+    return "red" if state.startswith(("dead", "not answering", "no answer")) else None

@@ -1,7 +1,7 @@
 """Refused tokens and ended sessions in the security log."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from fixtures.accounts_env import NUMBER, OpenAccountsEnv
@@ -13,10 +13,22 @@ from tidings.accounts.rules import parse_phone
 from tidings.accounts.session_tokens import format_token
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, new_ulid
-from tidings.kernel.security import MAX_PER_WINDOW, _Sampling
+from tidings.kernel.security import ADDRESS, MAX_PER_WINDOW, OPERATOR, _Sampling
 
 PHONE = Device(id=DeviceId("phone"), name="Anna's phone")
 REFUSED = Code.CREDENTIAL_INVALID
+
+type Logged = Callable[[Awaitable[object]], Awaitable[dict[str, str]]]
+"""Await an attempt that is refused, and return the fields of its one line in the security log."""
+
+
+@pytest.fixture(autouse=True)
+def _without_address_or_operator() -> Iterator[None]:
+    """Hide the address and the operator that requests and commands of earlier tests in this process have set."""
+    place, operator = ADDRESS.set(""), OPERATOR.set("")
+    yield
+    ADDRESS.reset(place)
+    OPERATOR.reset(operator)
 
 
 def _security(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
@@ -24,19 +36,24 @@ def _security(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.name == "tidings.security"]
 
 
-async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Logged:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
     caplog.set_level(logging.INFO, "tidings.security")
 
-    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
+    async def refused(attempt: Awaitable[object]) -> dict[str, str]:
         caplog.clear()
         assert await code_of(attempt) is REFUSED
         (line,) = _security(caplog)
         assert line.message == "credential_refused"
         return dict(line.__dict__["security"])
 
+    return refused
+
+
+async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
+    open_door: OpenAccountsEnv, logged: Logged
+) -> None:
     async with open_door() as door:
         grant, other = (await door.log_in()).grant, (await door.log_in(device=PHONE)).grant
         row, token = grant.session, grant.access_token.reveal()
@@ -54,17 +71,8 @@ async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
 
 
 async def test_refused_logins_by_phone_are_in_the_security_log(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    open_door: OpenAccountsEnv, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
-    caplog.set_level(logging.INFO, "tidings.security")
-
-    async def logged(attempt: Awaitable[object]) -> dict[str, str]:
-        caplog.clear()
-        assert await code_of(attempt) is REFUSED
-        (line,) = _security(caplog)
-        return dict(line.__dict__["security"])
-
     async with open_door(is_sign_up_open=False) as door:
         malformed = await logged(door.answer(await door.ask(), "12345x"))
         assert malformed == {"tenant": door.tenant, "reason": "malformed code"}

@@ -247,6 +247,7 @@ def test_the_command_line_starts_shows_and_stops(tmp_path: Path) -> None:
         assert "all were running already" in run("engines", "start", "dynamo", "valkey").stdout
         status = run("engines", "status")
         assert (status.returncode, status.stdout.count("ready")) == (0, 2)
+        assert "[" not in status.stdout, "markup is shown as text"
         LocalCluster(tmp_path / ".tidings", default_cache()).kill("valkey")
         died = run("engines", "status")
         assert died.returncode == 1

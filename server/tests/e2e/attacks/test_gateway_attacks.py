@@ -101,7 +101,9 @@ async def test_silent_connections_that_are_renewed(besieged: Besieged) -> None:
 
 async def test_upgrades_without_connect(besieged: Besieged) -> None:
     attacked = await run_attack(besieged.attack(gateway.upgrades, 4), besieged.honest())
-    assert 0 < attacked.achieved["101"] <= 20 < attacked.achieved["503"]
+    # How many are refused depends on how much CPU the attacker gets; how many are accepted does not.
+    assert 0 < attacked.achieved["101"] <= 20
+    assert attacked.achieved["503"] > 0
 
 
 async def test_devices_of_one_user(besieged: Besieged) -> None:

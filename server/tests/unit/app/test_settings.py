@@ -88,6 +88,13 @@ def test_testing_settings_are_refused_without_the_switch(tmp_path: Path, source:
     assert "no such setting" in faults({**environ, "TIDINGS_TESTING": "1"}, tmp_path)
 
 
+def test_the_token_variable_of_clients_is_no_setting(tmp_path: Path) -> None:
+    assert (
+        load(environ={"TIDINGS_TOKEN": "t-4"}, directory=tmp_path).settings
+        == load(environ={}, directory=tmp_path).settings
+    )
+
+
 def test_secrets_do_not_print_not_even_in_faults(tmp_path: Path) -> None:
     loaded = load({"TIDINGS_KAFKA_SASL_PASSWORD": "hunter2"}, tmp_path)
     assert "hunter2" not in repr(loaded)

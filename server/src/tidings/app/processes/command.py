@@ -19,13 +19,23 @@ import click
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring.options import admin_options, cursor_secrets
+from tidings.kernel.errors import Code, TidingsError
 
 _COMMAND = (sys.executable, "-c", "from tidings.app.processes.command import run_child; run_child()", "run")
 
 
 def run_processes(kind: str, count: int, settings: Settings) -> int:
-    """The exit code of the first that ended badly, or 0."""
-    with _reserved(_place(kind, settings)) as held:
+    """Return the exit code of the first that ended badly, or 0. Raises `settings_invalid` if the port is taken."""
+    place = _place(kind, settings)
+    try:
+        reserved = _reserved(place)
+    except OSError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"Cannot listen on {place[0]}:{place[1]}: {error.strerror}.",
+            hint=f"Set `{kind}.port` or TIDINGS_{kind.upper()}_PORT.",
+        ) from error
+    with reserved as held:
         port = held.getsockname()[1]
         children = [
             # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
@@ -68,7 +78,11 @@ def _reserved(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
     held = socket.socket(family, socket.SOCK_STREAM)
     if shares:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    held.bind(place)
+    try:
+        held.bind(place)
+    except OSError:
+        held.close()
+        raise
     return held
 
 

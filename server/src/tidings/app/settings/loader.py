@@ -23,6 +23,7 @@ ENDPOINTS_FILE = "endpoints.toml"
 ENV_PREFIX = "TIDINGS_"
 ENV_CONFIG = "TIDINGS_CONFIG"
 ENV_TESTING = "TIDINGS_TESTING"
+ENV_TOKEN = "TIDINGS_TOKEN"  # noqa: S105 - the name of a variable that clients read
 
 type Key = tuple[str, str]
 """Section and name. The section of what stands at the top of the file, outside of any section, is `TOP`."""
@@ -147,7 +148,7 @@ def _flatten(
 def _read_environment(reading: _SettingsReader, environ: Mapping[str, str]) -> None:
     by_name = {env_name(key): key for key in FIELDS}
     for name in sorted(environ):
-        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING):
+        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING, ENV_TOKEN):
             continue
         section, _, rest = name.removeprefix(ENV_PREFIX).lower().partition("_")
         reading.take(by_name.get(name, (section, rest)), RawValue(environ[name], "environment", name))
