@@ -1,5 +1,5 @@
 """Sentences of the design that break as they stand, each by the shortest schedule that shows it, without any fault
-where none is needed. What was decided instead is in docs/adr/0009-receiving-mended.md.
+where none is needed. What was decided instead is in docs/adr/0009-complete-the-delivery-rules.md.
 """
 
 from typing import Any
