@@ -29,12 +29,12 @@ MAX_BATCH = 3
 
 
 class Mutant(StrEnum):
-    TWO_IN_FLIGHT = "a second append leaves before the first is answered"
-    UNCHECKED = "an entry is not checked against those before it in its batch"
-    LEAVE_INSIDE = "a leave goes into a batch"
+    TWO_IN_FLIGHT = "a second append is sent before the first is answered"
+    UNCHECKED = "an entry is not checked against earlier entries of its batch"
+    LEAVE_INSIDE = "a leave is part of a batch"
     SEPARATE_PUTS = "a batch is several puts, not one transaction"
-    FIRST_FOR_ALL = "the own entry at a batch's first place stands for the whole batch"
-    SAME_ORDINAL = "each entry of a batch counts from the view"
+    FIRST_FOR_ALL = "finding its own entry at the batch's first sequence settles the whole batch"
+    SAME_ORDINAL = "each entry of a batch takes its ordinal from the view"
 
 
 class Flight(NamedTuple):

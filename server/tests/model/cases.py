@@ -66,13 +66,15 @@ RETURN = _append("return", "m 3 tries, leave 1, join 1", _RETURN, (0, 3, 1, 1), 
 FENCE = _batches("fence", "m 2 tries, x 1, leave 1", Cast((CREATE, M, X, LEAVE)), (0, 2, 1, 1))
 THREE = _batches("three", "m 2 tries, x 1, y 1", Cast((CREATE, M, X, Y)), (0, 2, 1, 1))
 KEYS = _batches("keys", "m 2 tries, other content 1, x 1", Cast((CREATE, M, M_OTHER, X)), (0, 2, 1, 1))
-FILL = _filling("filling", "leave, return, leave again", 3)
-CHANGE = Bounds("changes", "redaction", "here, elsewhere, another's", changes.Changes)
+FILL = _filling("filling", "leave, rejoin, leave again", 3)
+CHANGE = Bounds(
+    "changes", "redaction", "a redaction here, the same elsewhere, another user's", changes.Changes
+)
 LEFT = _shapes("leave", "m 3 tries, leave, x", (3, 0), (GONE, OTHER))
 LEFT_AND_BACK = _shapes("return", "m 3 tries, leave, join", (3, 0), (GONE, BACK))
 SHAPE_CONTENT = _shapes("content", "m 2 tries, other content 1, x", (2, 1), (OTHER,))
 CATCH_UP = _raising(
-    "catch-up", "m 3 tries, 4 others, 2 back", watermark_raise.Scene(3, 2, 4, with_leave=False)
+    "catch-up", "m 3 tries, 4 others, look-back 2", watermark_raise.Scene(3, 2, 4, with_leave=False)
 )
 INTERVALS = _raising(
     "intervals", "m 3 tries, 2 others, leave, join", watermark_raise.Scene(3, 2, 2, with_leave=True)
@@ -106,10 +108,12 @@ HELD_WIDE = (
     _batches("fence", "m 3 tries, x 2, leave 1", Cast((CREATE, M, X, LEAVE)), (0, 3, 2, 1)),
     _batches("three", "m 3 tries, x 2, y 1", Cast((CREATE, M, X, Y)), (0, 3, 2, 1)),
     _batches("four", "m 2 tries, x 1, y 1, leave 1", Cast((CREATE, M, X, Y, LEAVE)), (0, 2, 1, 1, 1)),
-    _filling("filling", "leave and return, twice", 4),
+    _filling("filling", "leave and rejoin, twice", 4),
     _shapes("return", "m 3 tries, leave, join, x", (3, 0), (GONE, BACK, OTHER)),
     _shapes("content", "m 2 tries, other content 2, leave, join", (2, 2), (GONE, BACK)),
-    _raising("catch-up", "m 4 tries, 5 others, 2 back", watermark_raise.Scene(4, 2, 5, with_leave=False)),
+    _raising(
+        "catch-up", "m 4 tries, 5 others, look-back 2", watermark_raise.Scene(4, 2, 5, with_leave=False)
+    ),
     _raising(
         "intervals", "m 4 tries, 3 others, leave, join", watermark_raise.Scene(4, 2, 3, with_leave=True)
     ),

@@ -28,8 +28,8 @@ THE_M, OURS, THEIRS, THE_X = 1, 2, 3, 4
 
 
 class Mutant(StrEnum):
-    UNCONFIRMED = "a refusal by the message's row is given without reading the log up to the head"
-    ANY_ROW = "the message's row is changed whatever became of it since it was read"
+    UNCONFIRMED = "a request is refused by the message's row without reading the log up to the head"
+    ANY_ROW = "the message's row is written without the condition that it is unchanged since it was read"
     ROW_APART = "the message's row is changed, then the entry is put"
 
 

@@ -49,15 +49,15 @@ NO_ROW_YET = (0, 0)
 
 
 class Mutant(StrEnum):
-    MIXED = "tries of one message come in both shapes"
+    MIXED = "tries of one message use both forms"
     ROW_THEN_ENTRY = "the key's row is written, then the entry"
     ENTRY_THEN_ROW = "the entry is written, then the key's row"
-    UNCONDITIONAL = "the key's row is written whether there is one or not"
-    KEY_ALONE = "the key's row is believed without its fingerprint"
-    UNCONFIRMED = "a refusal is given by a view that was at the head before the request came"
-    NO_ROW = "a refusal looks at no row"
+    UNCONDITIONAL = "the key's row is written without the condition that it is absent"
+    KEY_ALONE = "the key's row is trusted without comparing its fingerprint"
+    UNCONFIRMED = "a view that was at the head before the request arrived refuses"
+    NO_ROW = "a writer refuses without reading the key's row"
     ROW_FIRST = "the key's row is read, then the view that refuses"
-    UNWRITTEN = "a refusal is not put into the key's row"
+    UNWRITTEN = "the refusal is not stored in the key's row"
 
 
 @dataclass(frozen=True)

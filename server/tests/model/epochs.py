@@ -30,10 +30,10 @@ THE_M, THE_Y, FIRST_FILLER = 1, 2, 3
 class Mutant(StrEnum):
     VIEW_WITHOUT_EPOCH = "a view does not carry the epoch"
     AFTER_WITHOUT_EPOCH = "`after` and positions do not carry the epoch"
-    NOT_STOPPED = "a put that was under way outlives the restore"
-    RESYNC_TO_HEAD = "a resync takes `after` to the head"
-    ROWS_KEPT = "the idempotency rows are kept over a restore"
-    ROWS_EMPTIED = "the idempotency rows are emptied and not made anew"
+    NOT_STOPPED = "a put that was in flight is applied after the restore"
+    RESYNC_TO_HEAD = "a resync raises `after` to the head"
+    ROWS_KEPT = "the idempotency rows are kept at a restore"
+    ROWS_EMPTIED = "the idempotency rows are emptied and not rebuilt"
 
 
 class Mark(NamedTuple):

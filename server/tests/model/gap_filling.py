@@ -51,11 +51,11 @@ THE_M, THE_X, FIRST_CHANGE = 1, 2, 3
 
 class Mutant(StrEnum):
     ROW_BEFORE_HEAD = "the sender's row is read before the head"
-    OUTLIVES = "a row that was asked for by a dropped view counts for the next one"
-    KEPT = "the row that was read is kept although a membership entry has passed"
+    OUTLIVES = "a row read for an evicted view is used by the next view"
+    KEPT = "the row stays valid after a membership entry has passed"
     WEAK_READ = "the sender's row is read with eventual consistency"
-    UNCONFIRMED = "a refusal by the row is given without reading the log up to the head"
-    PASSES_UNSEEN = "a membership entry passes the view and its senders stay as they are"
+    UNCONFIRMED = "a sender is refused by the row without reading the log up to the head"
+    PASSES_UNSEEN = "a membership entry passes the view and its cached senders are kept"
     ENTRY_THEN_ROW = "a leave's entry is written, then its row"
     ROW_THEN_ENTRY = "a leave's row is written, then its entry"
 

@@ -54,11 +54,11 @@ class Rule:
 
 SAID = (
     Rule(
-        "Put the entry at `head + 1` on condition that no item is there. (Two regions that write are the same: conditions hold within one.)",
+        "Put the entry at `head + 1` on condition that no item exists there. (Two regions that write break this rule too: a condition holds within one region.)",
         Break(Appending.NO_CONDITION, REMOVAL, Promise.UNCHANGED),
     ),
     Rule(
-        "Whoever appends at n + 1 has seen everything up to n. A follower moves always entry by entry.",
+        "A writer that appends at n + 1 has seen every entry up to n: a log view advances entry by entry.",
         Break(Appending.VIEW_JUMPS, REMOVAL, Promise.FINAL),
     ),
     Rule(
@@ -71,16 +71,16 @@ SAID = (
         Break(Filling.ROW_THEN_ENTRY, FILL, Promise.NO_MEMBER),
     ),
     Rule(
-        "A sender checked as of n is still allowed at n + 1, or the put fails.",
+        "A sender that is authorized as of n is authorized at n + 1, or the put fails.",
         Break(Appending.NO_RECHECK, REMOVAL, Promise.FENCED),
         Break(Filling.PASSES_UNSEEN, FILL, Promise.FENCED),
     ),
     Rule(
-        "A send says `after`; the SDKs store it before the first try and never change it for a retry.",
+        "A send carries `after`; the SDKs store it before the first try and do not change it for a retry.",
         Break(Appending.AFTER_MOVES, REMOVAL, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "Nothing with its key in `(after, n]`, then the put at n + 1.",
+        "Check that no entry in `(after, n]` has the key, then put at n + 1.",
         Break(Appending.NO_DUPLICATE_CHECK, REMOVAL, Promise.ONE_PER_KEY),
         Break(Appending.RECENT_KEYS_ONLY, CONTENT, Promise.ONE_PER_KEY),
     ),
@@ -90,11 +90,11 @@ SAID = (
         Break(Shaping.NO_ROW, LEFT, Promise.FINAL),
     ),
     Rule(
-        "More than 1,000 entries back the answer is 'catch up first'.",
+        "`after` more than 1,000 entries below the head is refused with 'catch up first'.",
         Break(Raising.SHORT_SIGHT, CATCH_UP, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "A client that has received everything in between without finding its own key may raise `after`.",
+        "A client may raise `after` over entries that it has received, if none of them has its key.",
         Break(Raising.UNSEEN, CATCH_UP, Promise.ONE_PER_KEY),
         Break(Raising.OVER_ITS_KEY, CATCH_UP, Promise.ONE_PER_KEY),
     ),
@@ -103,7 +103,7 @@ SAID = (
         Break(Raising.ABOVE_THE_HEAD, CATCH_UP, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "A sender without a position gets one transaction, entry and `idempotency_keys` row …",
+        "A sender without a position uses one transaction, entry and `idempotency_keys` row …",
         Break(Shaping.ROW_THEN_ENTRY, LEFT, Promise.COMMITTED),
         Break(Shaping.ENTRY_THEN_ROW, LEFT, Promise.ONE_PER_KEY),
     ),
@@ -112,7 +112,7 @@ SAID = (
         Break(Shaping.UNCONDITIONAL, LEFT, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "All tries of a message use one shape.",
+        "All tries of a message use the same form.",
         Break(Shaping.MIXED, LEFT, Promise.ONE_PER_KEY),
     ),
     Rule(
@@ -121,17 +121,17 @@ SAID = (
         Break(Shaping.KEY_ALONE, SHAPE_CONTENT, Promise.KEPT),
     ),
     Rule(
-        "A repeat is held against an immutable fingerprint, not against content that may have been edited.",
+        "A repeat is compared with an immutable fingerprint, not with content that may have been edited.",
         Break(Appending.EDITED_CONTENT, CONTENT, Promise.FINAL),
     ),
     Rule(
-        "Filling: strong Query for the head first, then strong GetItem for the sender.",
+        "Filling a view: strong Query for the head first, then strong GetItem for the sender.",
         Break(Filling.ROW_BEFORE_HEAD, FILL, Promise.FENCED),
         Break(Filling.OUTLIVES, FILL, Promise.FENCED),
         Break(Filling.WEAK_READ, FILL, Promise.FENCED),
     ),
     Rule(
-        "The result counts only if no membership entry has passed the view since, else read again.",
+        "The sender's row is valid only if no membership entry has passed the view since; otherwise read it again.",
         Break(Filling.KEPT, FILL, Promise.FENCED),
     ),
     Rule(
@@ -139,40 +139,40 @@ SAID = (
         Break(Batching.TWO_IN_FLIGHT, THREE, Promise.DENSE),
     ),
     Rule(
-        "Several as one transaction of puts.",
+        "A batch is one transaction of puts.",
         Break(Batching.SEPARATE_PUTS, THREE, Promise.DENSE),
     ),
     Rule(
-        "Each is checked against the view and against the entries before it in its batch.",
+        "Each entry is checked against the view and against the entries before it in its batch.",
         Break(Batching.UNCHECKED, THREE, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "`ordinal` = the previous entry's, plus one for a message.",
+        "`ordinal` is the previous entry's, plus one for a message.",
         Break(Batching.SAME_ORDINAL, THREE, Promise.ORDINAL),
     ),
     Rule(
-        "Whatever writes a second item (join, leave, edit, the other shape) goes alone.",
+        "An entry that writes a second item (join, leave, edit, a send without `after`) is never part of a batch.",
         Break(Batching.LEAVE_INSIDE, FENCE, Promise.FENCED),
     ),
     Rule(
-        "A timeout is not an answer. Repeat the same bytes at the same place.",
+        "A timeout is not an answer. Repeat the same bytes at the same sequence.",
         Break(Appending.ELSEWHERE, REMOVAL, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "A failed condition shows whose entry is there.",
+        "A failed condition returns the entry at that sequence.",
         Break(Appending.KEY_WITHOUT_SENDER, REMOVAL, Promise.KEPT),
     ),
     Rule(
-        "Same sender and key: that is the answer.",
+        "If that entry has the same sender and key, it is the answer.",
         Break(Appending.OWN_FOR_ANOTHERS, REMOVAL, Promise.ONE_PER_KEY),
         Break(Batching.FIRST_FOR_ALL, THREE, Promise.COMMITTED),
     ),
     Rule(
-        "A conflict or throttle does not settle an earlier try that was not answered.",
+        "A conflict or a throttled request does not settle an earlier try that was not answered.",
         Break(Appending.THROTTLE_SETTLES, REMOVAL, Promise.FINAL),
     ),
     Rule(
-        "A send is acknowledged after its write in DynamoDB, never before.",
+        "A send is acknowledged only after its DynamoDB write.",
         Break(Appending.ACK_FIRST, REMOVAL, Promise.COMMITTED),
     ),
     Rule(
@@ -181,7 +181,7 @@ SAID = (
         Break(Changing.ANY_ROW, CHANGE, Promise.ROW),
     ),
     Rule(
-        "After a restore or a failover everything stops …",
+        "At a restore or failover all processes stop …",
         Break(Restoring.NOT_STOPPED, RESTORE, Promise.DENSE),
     ),
     Rule(
@@ -189,7 +189,7 @@ SAID = (
         Break(Restoring.ROWS_KEPT, ROWS, Promise.COMMITTED),
     ),
     Rule(
-        "… and an epoch goes up, which views carry …",
+        "… and the epoch rises, which log views carry …",
         Break(Restoring.VIEW_WITHOUT_EPOCH, RESTORE, Promise.DENSE),
     ),
     Rule(
@@ -200,37 +200,37 @@ SAID = (
 
 MISSING = (
     Rule(
-        "Whoever refuses reads the log up to the head first, after the request and the row, and checks again.",
+        "Before a writer refuses, it reads the log up to the head, after the request and the row, and checks again.",
         Break(Filling.UNCONFIRMED, FILL, Promise.FINAL),
         Break(Changing.UNCONFIRMED, CHANGE, Promise.FINAL),
         Break(Shaping.UNCONFIRMED, LEFT_AND_BACK, Promise.NO_MEMBER),
     ),
     Rule(
-        "A view below `after` is read up before it decides anything.",
+        "A view below `after` is brought up to `after` before it decides anything.",
         Break(Appending.BELOW_AFTER, RETURN, Promise.NO_MEMBER),
     ),
     Rule(
-        "With `after`, a membership counts only if it began at or before it.",
+        "With `after`, only a membership that began at or before `after` authorizes.",
         Break(Appending.BROKEN_MEMBERSHIP, RETURN, Promise.FINAL),
     ),
     Rule(
-        "`after` is raised only within the membership in which it was first said.",
+        "`after` is raised only within the membership interval of the first try.",
         Break(Raising.OUT_OF_ITS_INTERVAL, INTERVALS, Promise.FINAL),
     ),
     Rule(
-        "Without `after`, the key's row is asked after the view that refuses …",
+        "Without `after`, the key's row is read after the view that refuses …",
         Break(Shaping.ROW_FIRST, LEFT, Promise.FINAL),
     ),
     Rule(
-        "… and keeps the refusal.",
+        "… and the refusal is stored in it.",
         Break(Shaping.UNWRITTEN, LEFT_AND_BACK, Promise.FINAL),
     ),
     Rule(
-        "At a resync `after` stays as it is, cut to the head.",
+        "A resync leaves `after` unchanged, or lowers it to the head.",
         Break(Restoring.RESYNC_TO_HEAD, RESTORE, Promise.ONE_PER_KEY),
     ),
     Rule(
-        "After a restore the idempotency rows are made anew from the log.",
+        "After a restore the idempotency rows are rebuilt from the log.",
         Break(Restoring.ROWS_EMPTIED, ROWS, Promise.ONE_PER_KEY),
     ),
 )
@@ -239,21 +239,21 @@ BREAKS = tuple(one for rule in SAID + MISSING for one in rule.breaks)
 
 NOT_MODELLED = (
     (
-        "At another place the content is encrypted anew.",
-        "unit test of the seal: the sequence is associated data",
+        "At another sequence the content is encrypted again.",
+        "unit test of the encryption: the sequence is associated data",
     ),
     (
         "Repeat the *same bytes*.",
         "unit test of the store: a repeated transaction must be equal to be recognised",
     ),
     (
-        "An edit or the other shape in a batch.",
-        "contract test: DynamoDB refuses two writes to one item, and one row that is there cancels every put",
+        "No edit, and no send without `after`, in a batch.",
+        "contract test: DynamoDB refuses two writes to one item, and an existing row cancels every put",
     ),
-    ("Unread = `last_ordinal` - max(`read_ordinal`, …), never below 0.", "property test: it is arithmetic"),
+    ("Unread = `last_ordinal` - max(`read_ordinal`, …), at least 0.", "property test: it is arithmetic"),
     ("Content is at most 4 KB.", "unit test"),
     ("Kafka and Redis are off the ack path.", "fault test: both down, sends are acknowledged"),
-    ("The ledger.", "test of the access patterns' units"),
+    ("The cost ledger.", "test of the access patterns' units"),
     ("`idempotency_keys` expire after seven days.", "left out: longer than any try"),
 )
 """Rules that concern the encoding or the engines: they are tested there."""

@@ -20,7 +20,7 @@ def tables() -> dict[str, str]:
 
 
 def held(all_bounds: Iterable[Bounds]) -> str:
-    return table(("model", "scene", "in it", "states", "steps"), map(_held_row, all_bounds))
+    return table(("model", "scenario", "contents", "states", "steps"), map(_held_row, all_bounds))
 
 
 def _held_row(bounds: Bounds) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def _held_row(bounds: Bounds) -> tuple[str, ...]:
 
 
 def broken(rules: Iterable[Rule]) -> str:
-    head = ("rule", "mutant: instead …", "model, scene", "what falls", "steps", "states")
+    head = ("rule", "mutant: instead …", "model, scenario", "promise that breaks", "steps", "states")
     return table(head, (row for rule in rules for row in _broken_rows(rule)))
 
 

@@ -27,10 +27,10 @@ THE_M, THE_LEAVE, THE_JOIN, FIRST_FILLER = 1, 2, 3, 4
 
 class Mutant(StrEnum):
     ABOVE_THE_HEAD = "`after` above the head is accepted"
-    SHORT_SIGHT = "more than the bound back, only the bound is looked at"
+    SHORT_SIGHT = "with `after` below the bound, only the entries within the bound are checked"
     UNSEEN = "a client raises `after` over entries that it has not received"
     OVER_ITS_KEY = "a client raises `after` over its own key"
-    OUT_OF_ITS_INTERVAL = "a client raises `after` out of the interval in which it first tried"
+    OUT_OF_ITS_INTERVAL = "a client raises `after` beyond the interval of its first try"
 
 
 @dataclass(frozen=True)

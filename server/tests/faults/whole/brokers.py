@@ -20,8 +20,8 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="three brokers",
-    invariant="One broker of three may be gone at any time.",
-    fault="kill -9 of each of three brokers in turn, started again on what it left",
+    invariant="One of three brokers may be unavailable at any time.",
+    fault="kill -9 of each of three brokers in turn, each restarted on its own data",
     inflict=inflict,
     brokers=3,
 )

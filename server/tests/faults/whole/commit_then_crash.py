@@ -20,7 +20,7 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="crash between commit and publish",
-    invariant="What is committed is delivered, late perhaps: the relay finds what nobody published.",
-    fault="a gateway that can't reach Kafka takes sends, acknowledges them, and is killed with -9",
+    invariant="Every committed entry is delivered, perhaps late: the relay finds unpublished entries.",
+    fault="a gateway that cannot reach Kafka accepts and acknowledges sends, and is killed with -9",
     inflict=inflict,
 )

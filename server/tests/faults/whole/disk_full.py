@@ -30,7 +30,7 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="a broker's disk full",
-    invariant="Sends are acknowledged without Kafka, and what it did not take is delivered once it is back.",
-    fault="the broker can't write a byte more, while people go on; then it is started again on its own log",
+    invariant="Sends are acknowledged without Kafka, and entries that it did not accept are delivered once it is available again.",
+    fault="the broker cannot write another byte while users continue to send; then it is restarted on its own log",
     inflict=inflict,
 )

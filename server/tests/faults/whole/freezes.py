@@ -33,7 +33,7 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="freezes",
-    invariant="Who slept through the end of his lease does no harm when he wakes: nothing lost, nothing twice.",
-    fault="SIGSTOP of a relay, a worker and a gateway for longer than sessions (3 s) and leases (4 s) last, then SIGCONT",
+    invariant="A process that was stopped beyond the end of its lease does no harm when it continues: nothing lost, nothing duplicated.",
+    fault="SIGSTOP of a relay, a worker and a gateway for longer than a session (3 s) and a lease (4 s), then SIGCONT",
     inflict=inflict,
 )

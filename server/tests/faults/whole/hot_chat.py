@@ -12,8 +12,8 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="hot chat",
-    invariant="One dense order, whoever appends: writers on two gateways race for every place.",
-    fault="100 sends a second into one chat, by six speakers over two gateways",
+    invariant="One dense order for all writers: writers on two gateways race for every sequence.",
+    fault="100 sends a second into one chat, by six users on two gateways",
     inflict=inflict,
     scenario=Scenario(groups=1, members=20, devices=2, speakers=6, rate=100),
     full_scenario=SCENARIOS["hot-chat"],

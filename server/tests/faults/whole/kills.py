@@ -17,7 +17,7 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="kills",
-    invariant="Whoever dies in mid-traffic, each device gets each entry of its user once, in order.",
+    invariant="If any process dies under load, each device still gets each entry of its user once, in order.",
     fault="kill -9 of a gateway, a delivery worker, the relay, the API, one after the other, each replaced",
     inflict=inflict,
 )

@@ -104,7 +104,7 @@ async def _frozen(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="bad weather",
-    invariant="A timeout is not an answer: no retry makes a second message, and no failure loses one.",
-    fault="DynamoDB throttling, conflicts, 500s, lost requests and answers, delays; Redis and Kafka slow and cut; Kafka frozen",
+    invariant="A timeout is not an answer: no retry duplicates a message, and no failure loses one.",
+    fault="DynamoDB: throttling, conflicts, 500s, lost requests and answers, delays; Redis and Kafka: slow and disconnected; Kafka stopped with SIGSTOP",
     inflict=inflict,
 )

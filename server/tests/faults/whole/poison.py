@@ -46,7 +46,7 @@ def _records(servers: str, topic: str) -> int:
 
 FAULT = Fault(
     name="poison events",
-    invariant="What can't be read is set aside, all of it, and keeps nobody behind it from being delivered.",
-    fault="bytes that are no event, 50 at a time, over all partitions of `messages`",
+    invariant="Every undecodable event goes to the dead-letter topic, and the events behind it are delivered.",
+    fault="bytes that are not an event, 50 at a time, in all partitions of `messages`",
     inflict=inflict,
 )

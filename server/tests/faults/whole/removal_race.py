@@ -45,8 +45,8 @@ async def _race(rest: RestClient, group: Group, count: int) -> int:
 
 FAULT = Fault(
     name="removal race",
-    invariant="Each device gets exactly the entries of its user's intervals, whatever was in flight at their ends.",
-    fault="members removed and added again at once, in all chats side by side, while these are busy",
+    invariant="Each device gets exactly the entries of its user's intervals, whatever was in flight when they began or ended.",
+    fault="members removed and added again immediately, in all chats concurrently, under load",
     inflict=inflict,
     scenario=Scenario(groups=2, members=25, devices=2, large_chat_members=104, rate=15, churns=False),
     full_scenario=Scenario(groups=4, members=90, devices=2, large_chat_members=180, rate=4, churns=False),

@@ -147,14 +147,14 @@ def _restored(city: InstallationProcesses, at: datetime) -> str:
 
 FAULT = Fault(
     name="restore",
-    invariant="After a restore only that is gone which was acknowledged after the copy was made.",
-    fault="the tables are copied under load; later everything is stopped, the copy put back, the epoch raised",
+    invariant="A restore loses only entries that were acknowledged after the copy was made.",
+    fault="the tables are copied under load; later all processes are stopped, the copy is restored, and the epoch is raised",
     inflict=inflict,
 )
 
 APART = Fault(
     name="tables of different instants",
-    invariant="Rows and heads that are ahead of their log, or behind it, hide no entry, lock nobody out and count nothing as read.",
+    invariant="Rows and heads that are ahead of their log, or behind it, hide no entry, lock out no user and count nothing as read.",
     fault="as `restore`, with rows and heads copied some seconds after the log, then some seconds before it",
     inflict=inflict_apart,
     scenario=Scenario(groups=2, members=12, devices=1, large_chat_members=104, rate=5),

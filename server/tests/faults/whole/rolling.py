@@ -21,7 +21,7 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="rolling restart",
-    invariant="A deployment is not noticed but by reconnects.",
+    invariant="The only visible effect of a deployment is reconnects.",
     fault="every process is replaced: a new one is ready, then the old one gets SIGTERM and drains",
     inflict=inflict,
 )

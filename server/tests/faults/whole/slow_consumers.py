@@ -42,8 +42,8 @@ def _given_up(doing: FaultRun) -> float:
 
 FAULT = Fault(
     name="slow consumers",
-    invariant="A device that does not read is never silently left out: it is closed, and resumes.",
-    fault="a quarter of the devices stop reading until the gateways have given up most of them; others in each round",
+    invariant="No entry is silently dropped for a device that does not read: its connection is closed, and it resumes.",
+    fault="a quarter of the devices stop reading until the gateways have closed most of them; other devices in each round",
     inflict=inflict,
     scenario=Scenario(groups=2, members=20, devices=2, rate=20, text_bytes=3_500),
     full_scenario=Scenario(groups=2, members=60, devices=2, rate=12, text_bytes=3_500),

@@ -19,8 +19,8 @@ async def inflict(doing: FaultRun) -> None:
 
 FAULT = Fault(
     name="reconnect storm",
-    invariant="However many come back at once, each gets what it missed, once.",
-    fault="all devices are cut off in the same moment: 600 in the short form, 5,000 in the full one",
+    invariant="Any number of devices may reconnect together; each gets the entries that it missed, once.",
+    fault="all devices are disconnected at the same time: 600 in the short form, 5,000 in the full form",
     inflict=inflict,
     scenario=Scenario(groups=6, members=100, devices=1, rate=0.5, churns=False),
     full_scenario=SCENARIOS["storm"],

@@ -20,6 +20,6 @@ async def inflict(doing: FaultRun) -> None:
 FAULT = Fault(
     name="wipes",
     invariant="Kafka and Redis are accelerators: emptying them loses no entry and no order.",
-    fault="FLUSHALL, then all records of `messages` deleted, then both at once, in mid-traffic",
+    fault="FLUSHALL, then all records of `messages` deleted, then both together, under load",
     inflict=inflict,
 )

@@ -97,7 +97,7 @@ CHANNEL_DIED = _large(
 )
 
 GROWN = _growth("grown", "2 entries, a drop, a worker dies", growth.Scene(2, drops=1, worker_deaths=1))
-GOES_ON = _growth("goes on", "3 entries, a drop, a worker dies", growth.Scene(3, drops=1, worker_deaths=1))
+GOES_ON = _growth("continues", "3 entries, a drop, a worker dies", growth.Scene(3, drops=1, worker_deaths=1))
 GROWN_ANOTHER = _growth(
     "another", "3 entries, a drop, the partition moves", growth.Scene(3, drops=1, rebalances=1)
 )
@@ -116,10 +116,12 @@ SENDER = _relay(
 KAFKA = _relay(
     "kafka", "2 entries, Kafka's log is lost, a worker dies", relay.Scene(2, worker_deaths=1, kafka_losses=1)
 )
-WIPED = _relay("wiped", "3 entries, the mark is lost, a sender dies", relay.Scene(sender_deaths=1, wipes=1))
+WIPED = _relay(
+    "wiped", "3 entries, the checkpoint is lost, a sender dies", relay.Scene(sender_deaths=1, wipes=1)
+)
 WIPED_ANOTHER = _relay(
     "another",
-    "3 entries, the mark is lost, a sender dies, the partition moves",
+    "3 entries, the checkpoint is lost, a sender dies, the partition moves",
     relay.Scene(sender_deaths=1, wipes=1, rebalances=1),
 )
 
@@ -151,7 +153,7 @@ ORDER = _connection(
 HANDOVER = _connection(
     "handover", "3 entries, two sockets at once, a drop", connection.Scene(handovers=1, drops=1)
 )
-SLOW = _connection("slow", "3 entries, one frame under way, a drop", connection.Scene(bound=1, drops=1))
+SLOW = _connection("slow", "3 entries, one frame in flight, a drop", connection.Scene(bound=1, drops=1))
 
 HELD = (
     FIRST,

@@ -23,15 +23,15 @@ INSTALLED, REGISTERED, RESUMED = range(3)
 
 
 class Mutant(StrEnum):
-    AHEAD_AS_IT_IS = "a push ahead of the next is sent as it is"
-    OVERTAKES = "a push is sent at once while a range is being read"
-    LOST_WHILE_READING = "a push that comes while a range is being read is dropped"
-    KEPT_UNCHECKED = "what came while a range was being read is sent whatever the position"
+    AHEAD_AS_IT_IS = "a push ahead of the next sequence is sent unchanged"
+    OVERTAKES = "a push is sent immediately while a range is being read"
+    LOST_WHILE_READING = "a push that arrives while a range is being read is dropped"
+    KEPT_UNCHECKED = "pushes that arrived while a range was read are sent without comparing positions"
     WEAK_RANGE = "a range is read with eventual consistency"
-    FROM_SENT = "a device resumes from what was sent to it, not from what it holds"
-    SILENT_DROP = "a frame above the bound is dropped, and the socket stays"
-    STAYS_WITH_OLD = "a device whose new socket breaks stays with the old one"
-    CLIENT_TAKES_ALL = "a client takes every frame, whatever its position"
+    FROM_SENT = "a device resumes from the last entry sent, not from its position"
+    SILENT_DROP = "a frame over the bound is dropped, and the socket stays open"
+    STAYS_WITH_OLD = "a device whose new socket breaks keeps using the old one"
+    CLIENT_TAKES_ALL = "a client accepts every frame without comparing positions"
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,17 @@ PHASES = ("away", "installed", "registered", "waiting", "confirmed", "read", "se
 
 
 class Mutant(StrEnum):
-    LARGE_AFTER_MARK = "`large` is set after the entry is marked handled"
-    LARGE_BEFORE_MARK = "`large` is set after the pushes, just before the mark"
-    LARGE_APART = "`large` is set before the look-up, in a write after that of the last sequence"
-    ON_THE_CHANNEL = "the entry that makes the chat large is published on its channel, and pushed to no route"
-    AS_OF_NOW = "an entry is handled by the size that the chat has now"
-    NOT_SUBSCRIBED = "a gateway that is pushed the entry does not subscribe"
-    NOT_READ_AGAIN = "a gateway that is pushed the entry subscribes, and reads no counter then"
-    READ_TOO_EARLY = "a gateway that is pushed the entry reads the counter before the confirmation"
-    COUNTER_ALONE = "of a large chat the counter is read, and not what the row says"
-    JOIN_ON_THE_CHANNEL = "a join into a large chat is published on its channel alone"
-    JOINER_NOT_LARGE = "the row of one who joins a large chat does not say that it is large"
+    LARGE_AFTER_MARK = "`large` is set after the checkpoint"
+    LARGE_BEFORE_MARK = "`large` is set after the pushes, just before the checkpoint"
+    LARGE_APART = "`large` is set before the look-up, in a separate write after the last sequence"
+    ON_THE_CHANNEL = "the entry that makes the chat large is published on the channel only, not by routes"
+    AS_OF_NOW = "an entry is processed by the current size of the chat"
+    NOT_SUBSCRIBED = "a gateway that receives the entry does not subscribe"
+    NOT_READ_AGAIN = "a gateway that receives the entry subscribes and does not read the head"
+    READ_TOO_EARLY = "a gateway that receives the entry reads the head before the confirmation"
+    COUNTER_ALONE = "for a large chat only the head is read, not the row"
+    JOIN_ON_THE_CHANNEL = "a join of a large chat is published on the channel only"
+    JOINER_NOT_LARGE = "the row of a user who joins a large chat lacks `large`"
 
 
 @dataclass(frozen=True)

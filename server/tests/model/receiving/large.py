@@ -29,21 +29,23 @@ SUBSCRIBE, UNSUBSCRIBE = "subscribe", "unsubscribe"
 
 
 class Mutant(StrEnum):
-    PUBLISH_FIRST = "the chat is published on its channel, then the counter is raised"
-    COUNTER_GOES_BACK = "the counter is written whatever it says already"
+    PUBLISH_FIRST = "the entry is published on the channel, then the head is raised"
+    COUNTER_GOES_BACK = "the head is written without its condition"
     COMMIT_FIRST = "the offset is committed before the effect"
-    COUNTER_FIRST = "the counter is read, then the channel is subscribed to"
-    UNCONFIRMED = "the counter is read without waiting for the confirmation"
-    SECOND_GOES_ON = "a second device does not wait for the confirmation that the first waits for"
-    ANY_CONFIRMATION = "a confirmation counts whichever subscription it was for"
-    WEAK_READ = "the counter is read with eventual consistency"
+    COUNTER_FIRST = "the head is read, then the channel is subscribed to"
+    UNCONFIRMED = "the head is read without waiting for the confirmation"
+    SECOND_GOES_ON = "a second device does not wait for the pending confirmation"
+    ANY_CONFIRMATION = "a confirmation of an earlier subscription is accepted"
+    WEAK_READ = "the head is read with eventual consistency"
     BUFFER_DROPPED = "the buffer is not replayed"
-    LOST_UNNOTICED = "a subscription that was lost is asked for again, and no device is compared"
-    LOST_UNCONFIRMED = "a subscription was lost: devices are compared before the new one is confirmed"
-    LOST_SKIPS_RESUMING = (
-        "a subscription that was lost is confirmed again, and only live devices are compared"
+    LOST_UNNOTICED = "a lost subscription is renewed, and no device is compared with the head"
+    LOST_UNCONFIRMED = (
+        "after a lost subscription, devices are compared with the head before the new one is confirmed"
     )
-    LATE_UNSUBSCRIBE = "a gateway unsubscribes although a device has come meanwhile"
+    LOST_SKIPS_RESUMING = (
+        "after a lost subscription is confirmed again, only live devices are compared with the head"
+    )
+    LATE_UNSUBSCRIBE = "a gateway unsubscribes although a device has connected meanwhile"
 
 
 @dataclass(frozen=True)

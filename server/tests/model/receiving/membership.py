@@ -26,14 +26,16 @@ MESSAGE, LEAVE, JOIN = "m", "l", "j"
 
 
 class Mutant(StrEnum):
-    AUDIENCE_NOW = "an entry goes to who is a member now, not to who was as of the entry"
-    LEAVE_UNTOLD = "a leave goes to those who stay"
-    RANGE_WHOLE = "a range that is read is sent whole"
-    PUSH_TRUSTED = "a push is sent although the device is out"
-    INTERVALS_KEPT = "a gateway cuts by the intervals that it read when the device came"
-    INTERVAL_REPLACED = "who comes back has one interval, the new one"
-    NO_JUMP = "a position does not jump what its device may not see"
-    POSITION_ASSUMED = "who comes back starts at the join, whatever its device lacks"
+    AUDIENCE_NOW = "an entry goes to the current members, not to the members as of the entry"
+    LEAVE_UNTOLD = "a leave goes only to the remaining members"
+    RANGE_WHOLE = "a range is sent without intersecting it with the intervals"
+    PUSH_TRUSTED = "a push is sent to a device whose user was removed"
+    INTERVALS_KEPT = "a gateway uses the intervals that it read when the device connected"
+    INTERVAL_REPLACED = "a user who rejoins has only the new interval"
+    NO_JUMP = "a position does not skip entries that the device may not see"
+    POSITION_ASSUMED = (
+        "the position of a user who rejoins starts at the join, even if earlier entries are missing"
+    )
 
 
 @dataclass(frozen=True)

@@ -76,11 +76,11 @@ SAID = (
         Break(Relaying.COMMIT_FIRST, GAP, Promise.HANDLED),
     ),
     Rule(
-        "A gap before this sequence is read from the log and handled first.",
+        "A gap before this sequence is read from the log and processed first.",
         Break(Relaying.GAP_UNREAD, GAP, Promise.HANDLED),
     ),
     Rule(
-        "Write the truth, then look up routes: every member's row …",
+        "Write every member's chat row, then look up routes …",
         Break(Small.ROWS_AFTER_LOOKUP, FIRST, Promise.ARRIVED),
         Break(Small.ROWS_OF_OFFLINE, SECOND, Promise.ARRIVED),
     ),
@@ -89,7 +89,7 @@ SAID = (
         Break(Small.ROW_GOES_BACK, ANOTHER, Promise.ARRIVED),
     ),
     Rule(
-        "in a large chat one row, `chat_counters`, then the channel …",
+        "In a large chat write one head in `chat_counters`, then publish on the channel …",
         Break(Large.PUBLISH_FIRST, CHANNEL, Promise.ARRIVED),
     ),
     Rule(
@@ -97,11 +97,11 @@ SAID = (
         Break(Large.COUNTER_GOES_BACK, CHANNEL_ANOTHER, Promise.ARRIVED),
     ),
     Rule(
-        "Users with no route at all: put the pending row, look up again, ring the gateway that is there now.",
+        "For a user without a route: put the offline-queue item, look up again, send a resume signal to a gateway that appeared meanwhile.",
         Break(Small.NO_SECOND_LOOKUP, TWICE, Promise.READ),
     ),
     Rule(
-        "Mark handled after all that …",
+        "Write the delivery checkpoint after all that …",
         Break(Relaying.MARK_FIRST, KAFKA, Promise.HANDLED),
     ),
     Rule(
@@ -110,18 +110,18 @@ SAID = (
         Break(Relaying.MARK_HULL, WIPED_ANOTHER, Promise.HANDLED),
     ),
     Rule(
-        "Install the device locally, buffering, then register the route, …",
+        "Add the device locally and buffer its pushes, then register the route, …",
         Break(Small.INSTALL_AFTER_READ, FIRST, Promise.ARRIVED),
         Break(Small.INSTALL_AFTER_REGISTER, SILENT, Promise.ARRIVED),
     ),
     Rule(
-        "… then the strong reads of the user's rows, …",
+        "… then read the user's rows with strong consistency, …",
         Break(Small.REGISTER_AFTER_READ, FIRST, Promise.ARRIVED),
         Break(Small.WEAK_READ, FIRST, Promise.ARRIVED),
         Break(Large.WEAK_READ, CHANNEL, Promise.ARRIVED),
     ),
     Rule(
-        "… subscribe to the user's large chats and wait for the confirmation, then read the counters.",
+        "… subscribe to the user's large chats, wait for the confirmation, then read the heads.",
         Break(Large.COUNTER_FIRST, CHANNEL, Promise.ARRIVED),
         Break(Large.UNCONFIRMED, CHANNEL, Promise.ARRIVED),
         Break(Large.SECOND_GOES_ON, CHANNEL_TWO, Promise.ARRIVED),
@@ -138,16 +138,16 @@ SAID = (
         Break(Small.BUFFER_UNCHECKED, FIRST, Promise.IN_ORDER),
     ),
     Rule(
-        "Close the old socket; its route goes only by its own epoch.",
+        "Close the old socket; its route is deleted only if it has the old socket's epoch.",
         Break(Small.UNREGISTER_WITHOUT_COMPARE, FIRST, Promise.ARRIVED),
         Break(Small.CLOSE_BY_DEVICE, FIRST, Promise.UNDISTURBED),
     ),
     Rule(
-        "Nobody listening means that the route is stale: compare-and-delete by epoch.",
+        "A channel without a subscriber means that the route is stale: compare-and-delete by epoch.",
         Break(Small.STALE_WITHOUT_COMPARE, DIED, Promise.ARRIVED),
     ),
     Rule(
-        "A heartbeat that finds its route gone re-creates it and resumes again.",
+        "A heartbeat that finds no route re-creates it, and the device resumes.",
         Break(Small.HEARTBEAT_ALONE, LOST, Promise.ARRIVED),
         Break(Small.RESUME_FIRST, LOST, Promise.ARRIVED),
         Break(Small.HEARTBEAT_OVERWRITES, LATE, Promise.UNDISTURBED),
@@ -161,16 +161,16 @@ SAID = (
         Break(Large.LOST_SKIPS_RESUMING, CHANNEL_LOST, Promise.ARRIVED),
     ),
     Rule(
-        "A device has its own position; `delivered` is the furthest device and serves ticks only.",
+        "A device has its own position; `delivered` is that of the furthest device and serves the delivery status only.",
         Break(Small.FURTHEST_DEVICE, SECOND, Promise.ARRIVED),
         Break(Connecting.FROM_SENT, ORDER, Promise.ONCE),
     ),
     Rule(
-        "The pending queue is the fast drain; the comparison is the truth, and the second device lives by it.",
+        "The offline queue is a shortcut. Comparing positions with rows is the guarantee, and the only source for a second device.",
         Break(Small.PENDING_ALONE, SECOND, Promise.ARRIVED),
     ),
     Rule(
-        "A push ahead of the next sequence makes the gateway read the range between.",
+        "If a push is ahead of the next sequence, the gateway reads the range between.",
         Break(Connecting.AHEAD_AS_IT_IS, ORDER, Promise.NO_HOLE),
         Break(Connecting.OVERTAKES, ORDER, Promise.NO_HOLE),
         Break(Connecting.LOST_WHILE_READING, ORDER, Promise.ARRIVED),
@@ -178,44 +178,44 @@ SAID = (
         Break(Connecting.WEAK_RANGE, ORDER, Promise.NO_HOLE),
     ),
     Rule(
-        "The client deduplicates with `sequence <= position`.",
+        "The client drops entries with `sequence <= position`.",
         Break(Connecting.CLIENT_TAKES_ALL, HANDOVER, Promise.ONCE),
     ),
     Rule(
-        "A byte bound per connection, then a close that says 'reconnect and resume'. Never a silent drop.",
+        "A connection over its byte bound is closed with 'reconnect and resume'. A frame is never dropped silently.",
         Break(Connecting.SILENT_DROP, SLOW, Promise.ONCE),
     ),
     Rule(
-        "A chat is large from the first entry whose member count passes 100.",
+        "A chat is large from the first entry at which it has more than 100 members.",
         Break(Growing.AS_OF_NOW, GOES_ON, Promise.ARRIVED),
         Break(Growing.COUNTER_ALONE, GROWN, Promise.ARRIVED),
     ),
     Rule(
-        "Handling that entry sets `large` on every member's row before it is marked handled.",
+        "Processing that entry sets `large` on every member's row before the checkpoint covers it.",
         Break(Growing.LARGE_AFTER_MARK, GOES_ON, Promise.ARRIVED),
     ),
     Rule(
-        "Each device gets each entry in the member's intervals: arithmetic, not timing.",
+        "A device receives each entry in its member's intervals. Sequences decide, not the time.",
         Break(Membership.AUDIENCE_NOW, REMOVED, Promise.ARRIVED),
         Break(Membership.INTERVAL_REPLACED, RETURNED, Promise.NO_HOLE),
         Break(Membership.POSITION_ASSUMED, RETURNED, Promise.NO_HOLE),
     ),
     Rule(
-        "Every read and push intersects them, …",
+        "Every read and push is intersected with the intervals, …",
         Break(Membership.RANGE_WHOLE, RETURNED, Promise.WITHIN),
         Break(Membership.PUSH_TRUSTED, REMOVED_LARGE, Promise.WITHIN),
         Break(Membership.INTERVALS_KEPT, RETURNED, Promise.WITHIN),
     ),
     Rule(
-        "… and a device's position jumps the gap.",
+        "… and a device's position skips the gap between two intervals.",
         Break(Membership.NO_JUMP, RETURNED, Promise.ARRIVED),
     ),
     Rule(
-        "The `leave` entry goes to the removed user too.",
+        "The removed user receives the `leave` entry too.",
         Break(Membership.LEAVE_UNTOLD, REMOVED, Promise.ARRIVED),
     ),
     Rule(
-        "A commit that is not marked handled is published again.",
+        "The relay republishes a commit that no checkpoint covers.",
         Break(Relaying.PUBLISHED_IS_ENOUGH, KAFKA, Promise.HANDLED),
         Break(Relaying.GOES_ON, KAFKA, Promise.HANDLED),
     ),
@@ -223,47 +223,47 @@ SAID = (
 
 MISSING = (
     Rule(
-        "`large` is set in the same write as the row's last sequence, so before the look-up.",
+        "`large` is set in the same write as the row's last sequence, and so before the look-up.",
         Break(Growing.LARGE_BEFORE_MARK, GOES_ON, Promise.ARRIVED),
         Break(Growing.LARGE_APART, GOES_ON, Promise.ARRIVED),
     ),
     Rule(
-        "The entry that makes a chat large still goes by routes, …",
+        "The entry that makes a chat large is still pushed by routes, …",
         Break(Growing.ON_THE_CHANNEL, GOES_ON, Promise.ARRIVED),
     ),
     Rule(
-        "… and a gateway that is pushed it subscribes, waits for the confirmation, and reads the counter.",
+        "… and a gateway that receives it subscribes, waits for the confirmation, and reads the head.",
         Break(Growing.NOT_SUBSCRIBED, GOES_ON, Promise.ARRIVED),
         Break(Growing.NOT_READ_AGAIN, GOES_ON, Promise.ARRIVED),
         Break(Growing.READ_TOO_EARLY, GOES_ON, Promise.ARRIVED),
     ),
     Rule(
-        "In a large chat a `join` also goes, by rows that say `large` and by routes, to those whom it names.",
+        "In a large chat a `join` is also written to the rows of the users that it names, with `large`, and pushed by their routes.",
         Break(Growing.JOIN_ON_THE_CHANNEL, GROWN_JOIN, Promise.ARRIVED),
         Break(Growing.JOINER_NOT_LARGE, GROWN_JOIN, Promise.ARRIVED),
     ),
     Rule(
-        "A mark that is not there vouches for nothing: a mark is an interval.",
+        "A checkpoint is an interval. A missing checkpoint covers nothing.",
         Break(Relaying.ABSENT_VOUCHES, WIPED, Promise.HANDLED),
     ),
     Rule(
-        "A gateway's own channel is confirmed before it registers any route.",
+        "A gateway registers routes only after its own channel is confirmed.",
         Break(Small.STARTS_DEAF, FIRST, Promise.ARRIVED),
     ),
     Rule(
-        "To resume after a lost channel is to register again, under a new epoch, and then to read.",
+        "To resume after a lost channel, register again under a new epoch, then read.",
         Break(Small.SILENCE_READS, SILENT, Promise.ARRIVED),
     ),
     Rule(
-        "Who registers again does so only where no other's route stands; else it closes.",
+        "A socket registers again only if the device has no other route; otherwise it closes.",
         Break(Small.AGAIN_OVERRIDES, SILENT_TWO, Promise.ARRIVED),
     ),
     Rule(
-        "A device that connects anew rests on the old socket no more: if the new one breaks, it connects again.",
+        "A device that opens a new socket no longer uses the old one: if the new one breaks, it connects again.",
         Break(Connecting.STAYS_WITH_OLD, HANDOVER, Promise.ARRIVED),
     ),
     Rule(
-        "Routes are looked up where they are registered, never at a replica.",
+        "Routes are looked up at the primary, where they are registered, never at a replica.",
         Break(Small.LAGGING_LOOKUP, FIRST, Promise.ARRIVED),
     ),
 )
@@ -285,41 +285,44 @@ SPARED = (
     Spared(
         Small.CLOSE_FIRST,
         (FIRST, SECOND, DIED),
-        "Closing the old socket last spares a device that still reads it a moment without one; its epoch is what keeps it right.",
+        "Closing the old socket last avoids a short time without a socket for a device that still reads the old one. Correctness depends on the epoch.",
     ),
     Spared(
         Small.HEARTBEAT_BLIND,
         (LOST, LATE),
-        "An old socket that took the route is noticed sooner or later; then the route is gone. Closing at once is earlier.",
+        "A gateway detects later that an old socket took the route, and the route is then deleted. Closing immediately is earlier.",
     ),
     Spared(
         Small.STALE_STANDS,
         (DIED,),
-        "The rows are the truth: a stale route costs a push to nobody and a pending row that is not put, until its lease ends. So a gateway's id that came back would cost no more.",
+        "The rows are the guarantee. Until its lease ends, a stale route costs a push without a receiver and an offline-queue item that is not put. Reusing a gateway id would cost no more.",
     ),
     Spared(
         Relaying.SKIPS_MARKED,
         (SENDER, KAFKA, WIPED),
-        "What is marked was handled: a worker may skip an event that is marked.",
+        "A checkpoint covers only processed entries, so a worker may skip the event.",
     ),
     Spared(
         Relaying.MARK_GOES_BACK,
         (SENDER, KAFKA, WIPED),
-        "A mark that says less than it could has entries handled again, no more.",
+        "A checkpoint that covers less causes entries to be processed again, and nothing else.",
     ),
 )
 
 NOT_MODELLED = (
-    ("An event that can't be decoded goes to the dead-letter topic.", "contract test of the consumer"),
+    ("An undecodable event goes to the dead-letter topic.", "contract test of the consumer"),
     (
-        "A dependency that fails pauses the partition and is retried, however long.",
-        "fault test; here a worker may take as long as it likes at any step",
+        "A failing dependency pauses the partition and is retried until it succeeds.",
+        "fault test; in the models any step of a worker may take any time",
     ),
-    ("Per (batch, gateway) the payload once and the list of devices.", "unit test of the plan"),
-    ("A chat without a position gets the row and the tail.", "unit test of resume"),
+    ("One payload and a list of devices per batch and gateway.", "unit test of the plan"),
+    ("For a chat without a position, the device gets the row and the latest entries.", "unit test of resume"),
     ("Watermarks: `SET w = :n IF w < :n`, refused above the head.", "contract test of the store"),
-    ("Draining a gateway.", "here it is a gateway that closes sockets: devices come back elsewhere"),
-    ("An outage longer than Streams' 24 hours is healed by a repair job.", "e2e test of the job"),
-    ("`message.expired` events.", "they change content, not what is delivered"),
+    (
+        "Draining a gateway.",
+        "in the models: a gateway that closes its sockets, and devices that reconnect elsewhere",
+    ),
+    ("A repair job covers an outage longer than the 24 hours of DynamoDB Streams.", "e2e test of the job"),
+    ("`message.expired` events.", "not modelled: they change content, not which entries are delivered"),
 )
 """Rules that concern the encoding, the engines or the amount: they are tested there."""

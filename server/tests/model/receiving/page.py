@@ -15,8 +15,10 @@ def tables() -> dict[str, str]:
         "held": held(HELD),
         "said": broken(SAID),
         "missing": broken(MISSING),
-        "healed": table(("mutant: instead …", "model, scene", "healed by"), map(_healed_row, HEALED)),
-        "spared": table(("mutant: instead …", "model, scenes", "why it may"), map(_spared_row, SPARED)),
+        "healed": table(("mutant: instead …", "model, scenario", "repaired by"), map(_healed_row, HEALED)),
+        "spared": table(
+            ("mutant: instead …", "model, scenarios", "why nothing breaks"), map(_spared_row, SPARED)
+        ),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
     }
 

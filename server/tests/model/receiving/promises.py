@@ -4,12 +4,12 @@ from enum import StrEnum
 
 
 class Promise(StrEnum):
-    NO_HOLE = "in a connection no entry is left out"
-    IN_ORDER = "in a connection no entry comes again or late"
-    ONCE = "a device takes an entry once, and in order"
-    WITHIN = "nothing outside a member's intervals reaches a device"
-    ARRIVED = "in the end every device holds every entry that it may see"
-    READ = "nothing waits where nobody reads"
-    HANDLED = "in the end every entry is handled"
-    MARKED = "what is marked handled was handled"
-    UNDISTURBED = "nobody ends a connection or takes its route but who is meant"
+    NO_HOLE = "no entry is skipped within a connection"
+    IN_ORDER = "no entry is repeated or out of order within a connection"
+    ONCE = "a device accepts each entry once, in order"
+    WITHIN = "no entry outside a member's intervals reaches a device"
+    ARRIVED = "finally every device has every entry that it may see"
+    READ = "no queue item stays while its user is connected"
+    HANDLED = "finally every entry is processed"
+    MARKED = "every entry covered by a checkpoint was processed"
+    UNDISTURBED = "only the intended connection is closed and only its own route removed"

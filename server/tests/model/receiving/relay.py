@@ -31,15 +31,15 @@ NO_MARK: Mark = (0, 0)
 
 class Mutant(StrEnum):
     GAP_UNREAD = "the gap before an event is not read"
-    MARK_JUMPS = "the gap before an event is not read, and the event is marked nevertheless"
-    MARK_HULL = "a mark takes in what lies between it and the event"
-    ABSENT_VOUCHES = "where no mark is, everything below the event counts as handled"
-    MARK_FIRST = "an event is marked, then handled"
+    MARK_JUMPS = "the gap before an event is not read, and the checkpoint includes the event"
+    MARK_HULL = "a checkpoint is extended over unprocessed entries up to the event"
+    ABSENT_VOUCHES = "without a checkpoint, every entry below the event counts as processed"
+    MARK_FIRST = "the checkpoint is written, then the event is processed"
     COMMIT_FIRST = "the offset is committed before the effect"
-    PUBLISHED_IS_ENOUGH = "the relay goes past what was published once"
-    GOES_ON = "the relay publishes again and goes on, without waiting for the mark"
-    SKIPS_MARKED = "an event that is marked is not handled again"
-    MARK_GOES_BACK = "a mark is written whatever it says already"
+    PUBLISHED_IS_ENOUGH = "the relay skips entries that were published once"
+    GOES_ON = "the relay republishes and continues without waiting for the checkpoint"
+    SKIPS_MARKED = "an event that a checkpoint covers is skipped"
+    MARK_GOES_BACK = "a checkpoint is written without its condition"
 
 
 @dataclass(frozen=True)
