@@ -71,7 +71,7 @@ def check_(directory: Path) -> None:
 def mutants() -> None:
     """A table of broken histories and the rules that caught each; exit code 1 if one was missed."""
     missed = 0
-    click.echo("| history with | is to break | caught by |\n|---|---|---|")
+    click.echo("| mutant | broken rule | detected by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():
         broken = check(mutant.of(synthesize(SyntheticSetup()), SyntheticSetup())).broken
         missed += mutant.rule not in broken

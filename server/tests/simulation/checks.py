@@ -50,7 +50,7 @@ def breaches(town: SimulatedWorld) -> Iterator[str]:
         yield f"{town.busy} changes of chats have no answer"
     for device in town.devices:
         if not device.is_live:
-            yield f"{device.process.name} never got in"
+            yield f"{device.process.name} never became live"
         if device.outbox:
             yield f"{device.process.name} has no answer for {len(device.outbox)}, first {device.outbox[0]}"
     for chat, log in logs(town).items():
@@ -63,7 +63,7 @@ def _faults_of_pages(town: SimulatedWorld, chat: ChatId, stays: Stays) -> Iterat
     for user, asked, shown in town.record.pages:
         strange = [n for n in shown if asked == chat and not may_see(stays.get(user, []), n)]
         if strange:
-            yield f"{user} was shown {strange} of {chat}, which is not his to see: {stays.get(user)}"
+            yield f"{user} was shown {strange} of {chat}, outside the membership: {stays.get(user)}"
 
 
 def _faults_of_keys(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
@@ -71,14 +71,14 @@ def _faults_of_keys(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[st
     for sequence, entry in log.items():
         key = (entry["sender_id"], entry["client_message_id"])
         if key in places:
-            yield f"{key} stands twice in {chat}: {places[key]} and {sequence}"
+            yield f"{key} is twice in {chat}: {places[key]} and {sequence}"
         places[key] = sequence
         refused = town.record.refusals.get((chat, key[1]))
         if refused is not None:
-            yield f"{key} stands in {chat} at {sequence}, and was refused: {refused}"
+            yield f"{key} is in {chat} at {sequence} although it was rejected: {refused}"
         acked = town.record.answered.get((chat, key[1]), sequence)
         if acked != sequence:
-            yield f"{key} stands at {sequence}, and was acked at {acked}"
+            yield f"{key} is at {sequence}, but was acked at {acked}"
 
 
 def _faults_of_chat(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _faults_of_device(device: Device, chat: ChatId, log: Log, intervals: list[In
     is_member = bool(intervals) and intervals[-1].removed is None
     if chat not in device.began:
         if is_member:
-            yield f"{name} knows nothing of {chat}"
+            yield f"{name} has no entry of {chat}"
         return
     began, held = device.began[chat], device.held.get(chat, {})
     wanted = [n for n in log if n > began and may_see(intervals, n)]
@@ -102,7 +102,7 @@ def _faults_of_device(device: Device, chat: ChatId, log: Log, intervals: list[In
     if missing:
         yield f"{name} misses {missing} of {chat}, began {began}, head {len(log)}"
     if strange:
-        yield f"{name} holds {strange} of {chat}, which is not its to see: {intervals}"
+        yield f"{name} holds {strange} of {chat}, outside the membership: {intervals}"
     for sequence in held:
         entry = log.get(sequence)
         if entry is not None and held[sequence]["by"] != entry["sender_id"]:
@@ -110,7 +110,7 @@ def _faults_of_device(device: Device, chat: ChatId, log: Log, intervals: list[In
     own = [n for n in wanted if log[n]["kind"] == "message"]
     texts = [n for n in own if n in held and _text(held[n]) != _said(log[n]) and not _is_changed(log[n])]
     if texts:
-        yield f"{name} holds other words at {texts} of {chat}"
+        yield f"{name} holds another text at {texts} of {chat}"
 
 
 def _text(entry: dict[str, object]) -> object:

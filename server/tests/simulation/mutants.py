@@ -194,57 +194,57 @@ def _as_written(self: ChatProgress, first: int, *, is_known: bool) -> int:
 
 
 EQUIVALENT = {
-    "any-standing": "breaks nothing: no process tells a view of what others append, so it stands still while a row is "
-    "asked for",
-    "no-second-look": "breaks nothing: who missed the route has written the row, and the gateway reads it. It keeps who "
-    "came in meanwhile from being called away",
+    "any-standing": "equivalent: no process passes the appends of others to a log view, so the view does not advance while "
+    "a row is read",
+    "no-second-look": "equivalent: the worker that missed the route has already written the chat row, and the gateway reads "
+    "it. The second look-up only avoids an offline event for a user who has connected meanwhile",
 }
 """Not to be caught, and why. In the models both fall: `filling.KEPT`, `small.NO_SECOND_LOOKUP`."""
 
 type Broken = tuple[str, str, str, type, str, Callable[..., Awaitable[Any] | Any]]
 
 _BROKEN: tuple[Broken, ...] = (
-    ("ack-first", "An ack means committed", "answers before the put", DynamoMessageLog, "_put", _ack_first),
-    ("after-raised", "`after` is the same at every try", "each try says what is held by then", Device, "_tried",
+    ("ack-first", "An ack means committed", "acknowledges before the put", DynamoMessageLog, "_put", _ack_first),
+    ("after-raised", "`after` is the same in every attempt", "each attempt sends its current position", Device, "_tried",
      _raise_after),
-    ("no-duplicate-check", "A repeat is looked for before it is put", "the view finds no key", LogView, "find",
+    ("no-duplicate-check", "Duplicates are searched before the put", "the log view finds no key", LogView, "find",
      _nothing),
-    ("any-standing", "A row counts if no change has passed since it was asked for", "it always counts", LogView,
+    ("any-standing", "A member status is cached only if no membership entry has passed since it was requested", "it is always cached", LogView,
      "learn_status", _any_standing),
-    ("mark-first", "A chat is marked after it was pushed", "marked, then pushed", DeliveryWorker, "_finish", _mark_first),
-    ("no-fill", "What lies before an entry is handled first", "the gap is left", DeliveryWorker, "_fill", _no_fill),
-    ("no-second-look", "After the pending put routes are looked up again", "they are not", Fanout, "_queue_offline",
+    ("mark-first", "The delivery checkpoint is written after the pushes", "before them", DeliveryWorker, "_finish", _mark_first),
+    ("no-fill", "Earlier unprocessed entries are processed first", "the gap is skipped", DeliveryWorker, "_fill", _no_fill),
+    ("no-second-look", "Routes are looked up again after the offline-queue put", "they are not", Fanout, "_queue_offline",
      _keep_and_go),
-    ("row-unconditional", "Rows only go forward", "written without a condition", DynamoChatRowWriter, "_write",
+    ("row-unconditional", "Chat rows only move forward", "written without a condition", DynamoChatRowWriter, "_write",
      _no_condition),
-    ("kept-audience", "An entry that moves somebody ends what is kept of the audience", "it is kept", CachedAudience,
+    ("kept-audience", "An entry that changes members invalidates the cached audience", "it stays cached", CachedAudience,
      "follow", _follow_blindly),
-    ("no-gap", "A push ahead of the next sequence has the range read", "it is sent as it is", ChatPosition, "offered",
+    ("no-gap", "A push ahead of the next sequence makes the gateway read the missing range", "it is sent as it is", ChatPosition, "offered",
      _no_gap),
-    ("not-noted", "What is pushed while a device resumes is noted", "it is forgotten", ConnectedDevice, "offered", _not_noted),
-    ("gone-ignored", "A route that is gone is made anew, and its device resumes", "nothing is done", LeaseRenewer,
+    ("not-noted", "Pushes during a resume are recorded", "they are dropped", ConnectedDevice, "offered", _not_noted),
+    ("gone-ignored", "A missing route is registered again, and its device resumes", "nothing is done", LeaseRenewer,
      "_renew", _nothing_async),
-    ("deaf-to-standing", "A channel that was lost has everybody resume", "nobody does", GatewayNode, "_on_bus_event",
+    ("deaf-to-standing", "After a lost channel, all devices resume", "none does", GatewayNode, "_on_bus_event",
      _deaf_to_standing),
-    ("remove-any", "A stale route is deleted by its epoch", "whatever stands there is", Redis, "remove",
+    ("remove-any", "A stale route is deleted only if its epoch matches", "it is always deleted", Redis, "remove",
      _remove_any),
-    ("no-relay", "What nobody handled is published again", "nothing is", Audit, "_retry", _nothing_async),
-    ("marks-not-begun", "The relay begins a mark that was lost below what nobody has handled", "it does not", Audit,
+    ("no-relay", "The relay republishes unprocessed entries", "it does not", Audit, "_retry", _nothing_async),
+    ("marks-not-begun", "The relay recreates a lost delivery checkpoint below unprocessed entries", "it does not", Audit,
      "_initialize_checkpoints", _nothing_async),
-    ("stays-once", "Stays are looked at again after the log was read", "once, before", History, "_has_gone",
+    ("stays-once", "Membership intervals are read again after the log", "only before it", History, "_has_gone",
      _never),
-    ("joins-blindly", "Who was taken out does not listen to a chat that became large", "he does, if he hears of it late",
+    ("joins-blindly", "A removed member does not subscribe to a chat that became large", "they do, if the push arrives late",
      GatewayNode, "_join", _join_blindly),
-    ("late-after", "What was late is pushed before what follows it", "after it", ChatProgress, "start_after", _as_written),
-    ("late-alone", "What was late is pushed with what follows it", "by itself", DeliveryWorker, "_mark", _late_alone),
-    ("replay-for-ever", "Nobody waits for a device that has left", "its replay goes on", ResumeService, "_replay",
+    ("late-after", "Deferred entries are pushed before later ones", "after them", ChatProgress, "start_after", _as_written),
+    ("late-alone", "Deferred entries are pushed together with later ones", "separately", DeliveryWorker, "_mark", _late_alone),
+    ("replay-for-ever", "A resume ends when its device disconnects", "its replay continues", ResumeService, "_replay",
      _replay_for_ever),
 )  # fmt: skip
 
 MUTANTS = {name: Mutant(name, *rest) for name, *rest in _BROKEN}  # type: ignore[arg-type]
 MUTANTS["rows-first"] = Mutant(
     "rows-first",
-    "A route is registered before the rows are read",
+    "A route is registered before the chat rows are read",
     "read, then registered",
     ResumeService,
     "_register",
@@ -253,8 +253,8 @@ MUTANTS["rows-first"] = Mutant(
 )
 MUTANTS["listens-again"] = Mutant(
     "listens-again",
-    "Who was taken out of a large chat and read of it early listens no more",
-    "he goes on",
+    "A removed member of a large chat who has read the leave in the log does not subscribe again",
+    "they do",
     GatewayNode,
     "_on_late_leave",
     _nothing,

@@ -22,12 +22,12 @@ class Caught(NamedTuple):
     @property
     def said(self) -> str:
         if self.verdict is None:
-            return EQUIVALENT.get(self.mutant.name) or f"not caught in {self.seeds:,} seeds"
+            return EQUIVALENT.get(self.mutant.name) or f"not detected in {self.seeds:,} seeds"
         return f"{self.verdict.seed + 1}"
 
 
 def with_table(text: str, found: Iterable[Caught]) -> str:
-    head = ("rule", "mutant: instead …", "seeds until caught", "by what")
+    head = ("rule", "mutant: instead …", "seeds until detected", "violation")
     return with_tables(text, {"mutants": table(head, map(_row, found))})
 
 
@@ -41,7 +41,7 @@ class Run(NamedTuple):
 
 def with_run(text: str, run: Run) -> str:
     """Beside the runs that are on the page: they add up."""
-    head = ("seeds", "how many", "broken", "median of CPU", "took", "machine", "commit")
+    head = ("seeds", "count", "failed", "median CPU", "duration", "machine", "commit")
     rows = [tuple(line.strip("| ").split(" | ")) for line in _standing(text)]
     done = len(run.tally.took_ms)
     last = run.first + done - 1

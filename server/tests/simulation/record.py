@@ -49,7 +49,7 @@ class Record:
         self.scheduler.tell(f"{operation.user} {operation.kind} {key} is {sequence}")
         entry = self.entry(chat, sequence)
         if entry is None or (entry["client_message_id"], entry["sender_id"]) != (key, operation.user):
-            self.broken(f"{key} was acked at {sequence} of {chat}, where it does not stand")
+            self.broken(f"{key} was acked at {sequence} of {chat}, where it is not stored")
         self.answered[chat, key] = sequence
 
     def refused(self, operation: Operation, code: str) -> None:

@@ -97,7 +97,7 @@ class Redis:
                 gone.append(device)
                 if (device, epoch) not in self.ended:
                     self.scheduler.faults.append(
-                        f"the route of {device.device} was taken out by another's name"
+                        f"the route of {device.device} was deleted by a process that does not own it"
                     )
             elif (leased.gateway, leased.epoch) != (gateway, epoch):
                 elsewhere.append(device)

@@ -114,4 +114,4 @@ def _chance_is_the_seeds(seed: int, scheduler: Scheduler) -> Iterator[None]:
 
 
 def _too_long(*_: object) -> None:
-    raise StuckError(f"more than {_MOST_CPU_S} s without giving way")
+    raise StuckError(f"more than {_MOST_CPU_S} s without yielding")

@@ -16,13 +16,13 @@ _EXAMPLES: Final = 10
 class Rule(StrEnum):
     ONE_ENTRY = "one entry per sequence"
     ONE_SEQUENCE = "one sequence per message"
-    EVERYTHING = "everybody gets everything"
+    EVERYTHING = "every device receives every entry"
     NO_HOLES = "in order, without holes"
-    NOTHING_TWICE = "nothing twice"
+    NOTHING_TWICE = "no duplicates"
     NOTHING_ELSE = "nothing outside a membership"
     FORWARD = "watermarks go forward"
-    FAILED_IS_FAILED = "what failed never appears"
-    UNREAD = "unread adds up"
+    FAILED_IS_FAILED = "rejected sends never appear"
+    UNREAD = "unread counts are exact"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,17 +23,17 @@ _EXAMPLES: Final = 10
 
 
 class InboxRule(StrEnum):
-    THERE = "an accepted notice is there for everybody it reaches"
-    ONCE = "a notice is in a list once"
-    NOTHING_ELSE = "a list has nothing that was not sent to its user"
-    HIDDEN = "what was redacted is not shown after the bound"
-    EXPIRED = "what has expired is not shown"
-    RAMPS = "a ramp loses nobody, and reaches all of its share in the end"
-    MARKS = "what was marked read is read"
-    BORN_UNREAD = "nothing is read that nobody marked"
-    COUNTS = "counts are what the list says"
-    FORWARD = "what was asked for at least is there"
-    TOLD = "a device is told once, of what is its user's"
+    THERE = "an accepted notification reaches every recipient"
+    ONCE = "a list shows a notification once"
+    NOTHING_ELSE = "a list shows only notifications sent to its user"
+    HIDDEN = "a redacted notification is hidden after the bound"
+    EXPIRED = "an expired notification is hidden"
+    RAMPS = "a rollout keeps its recipients and finally reaches all of them"
+    MARKS = "a notification marked as read is read"
+    BORN_UNREAD = "an unmarked notification is unread"
+    COUNTS = "counts match the list"
+    FORWARD = "a read includes the requested sequence"
+    TOLD = "a device is notified once, and only of its user's notifications"
 
 
 class InboxVerdict(NamedTuple):

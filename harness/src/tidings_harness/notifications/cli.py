@@ -70,7 +70,7 @@ def check_(directory: Path) -> None:
 def mutants() -> None:
     """A table of broken histories and the rules that caught each; exit code 1 if one was missed."""
     missed = 0
-    click.echo("| history with | is to break | caught by |\n|---|---|---|")
+    click.echo("| mutant | broken rule | detected by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():
         broken = check_inboxes(mutant.of(synthesize_inboxes())).broken
         missed += mutant.rule not in broken
