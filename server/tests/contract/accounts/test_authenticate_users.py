@@ -15,7 +15,7 @@ from tidings.accounts.user_tokens import TokenPolicy, UserTokens
 from tidings.kernel.clock import SystemClock
 from tidings.tenants.settings import TenantReader
 
-PAGE = Path(__file__).parents[4] / "docs/howto/let-users-in.md"
+PAGE = Path(__file__).parents[4] / "docs/howto/authenticate-users.md"
 
 
 @pytest.fixture
