@@ -47,7 +47,7 @@ async def test_the_plain_client_takes_a_final_no() -> None:
         process = await started(PLAIN, server.url, "anna", "g1", "hello")
         _, err = await process.communicate()
         assert process.returncode == 1
-        assert b"closed for good: 4500" in err
+        assert b"closed permanently: 4500" in err
 
 
 def test_the_plain_client_stays_short() -> None:

@@ -22,11 +22,12 @@ DEADLINE_S = 300.0
 class Shell:
     """One bash for the whole page, as a reader has one terminal."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self._directory, self._ran = directory, 0
         ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
         self.environment = ours | {
             "PATH": f"{Path(sys.executable).parent}:{ours['PATH']}",
+            "VIRTUAL_ENV": str(Path(sys.executable).parents[1]),
             "CURL_HOME": str(directory),
             "TIDINGS_API_PORT": str(PortAllocator().take(0, "api")),
             "TIDINGS_GATEWAY_PORT": str(PortAllocator().take(0, "gateway")),
@@ -42,7 +43,7 @@ class Shell:
             text=True,
             start_new_session=True,
         )
-        self._watch = threading.Timer(DEADLINE_S, self._kill)
+        self._watch = threading.Timer(deadline_s, self._kill)
         self._watch.start()
 
     def run(self, commands: str) -> str:
@@ -76,9 +77,9 @@ class Shell:
 
 
 @contextmanager
-def opened(tmp_path: Path, folder: str) -> Iterator[Shell]:
-    """For a page that makes this folder first, and starts its engines there."""
-    bash = Shell(tmp_path)
+def opened(tmp_path: Path, folder: str, *, deadline_s: float = DEADLINE_S) -> Iterator[Shell]:
+    """Open a shell for a page that starts engines in `folder`; stop the engines at the end."""
+    bash = Shell(tmp_path, deadline_s=deadline_s)
     try:
         yield bash
     finally:

@@ -15,7 +15,7 @@ from tidings.accounts.verification_keys import VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.tenants.settings import TenantReader
 
-PAGE = Path(__file__).parents[4] / "docs/howto/let-users-in.md"
+PAGE = Path(__file__).parents[4] / "docs/howto/authenticate-users.md"
 
 
 @pytest.fixture
