@@ -5,7 +5,6 @@ Who hides sees nobody either. What it costs is in `docs/explanation/signs.md`.
 
 import asyncio
 from collections.abc import Collection, Container, Sequence
-from itertools import batched
 from typing import Final, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
@@ -13,6 +12,7 @@ from tidings.chats.model import direct_chat_key
 from tidings.connections.model import Route
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import BusPublisher, PresenceStore, RouteLookup, VisibilityReader
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 
@@ -49,11 +49,10 @@ class PresenceAccess:
         self, tenant: TenantId, chats: Container[ChatId], users: Collection[UserId]
     ) -> set[UserId]:
         """Those with whom there is no direct chat: one Query each, of their rows."""
-        found: set[UserId] = set()
-        for some in batched(sorted(users), _MAX_CONCURRENT_QUERIES):
-            theirs = await asyncio.gather(*(self._visibility.chats_of(tenant, user) for user in some))
-            found |= {user for user, his in zip(some, theirs, strict=True) if any(c in chats for c in his)}
-        return found
+        ordered = sorted(users)
+        reads = (self._visibility.chats_of(tenant, user) for user in ordered)
+        theirs = await gather_limited(reads, _MAX_CONCURRENT_QUERIES)
+        return {user for user, own in zip(ordered, theirs, strict=True) if any(c in chats for c in own)}
 
 
 @final
