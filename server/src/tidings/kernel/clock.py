@@ -1,7 +1,7 @@
 """Time as a port: what needs a clock is given one, so that a test can hold it still. And how times are spelled."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
@@ -33,22 +33,6 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
-class OffsetClock:
-    """The machine's own, with a wall time that is wrong by so much: for tests of what happens after thirty days."""
-
-    def __init__(self, offset_s: float) -> None:
-        self._offset_ms = round(offset_s * 1000)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(milliseconds=self._offset_ms)
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + self._offset_ms
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -18,7 +18,7 @@ import click
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.options import admin_options, cursor_secrets
+from tidings.app.wiring.options import admin_options, cursor_secrets, load_failpoints
 from tidings.kernel.errors import Code, TidingsError
 
 _COMMAND = (sys.executable, "-c", "from tidings.app.processes.command import run_child; run_child()", "run")
@@ -145,12 +145,8 @@ def group() -> None:
 
 
 def _settings() -> Settings:
-    """Also makes the process what `testing.mutant` wants of it, before anything is composed."""
     settings = load().settings
-    if settings.testing.mutant is not None:
-        from tidings.app.chat_mutants import activate_mutant  # noqa: PLC0415 - for tests alone
-
-        activate_mutant(settings.testing.mutant)
+    load_failpoints(settings)  # before anything is built: a test may replace code of the process
     return settings
 
 
