@@ -74,6 +74,7 @@ lane-memory *args:
     uv run python -m load.append_queue_memory {{ args }}
 
 # mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
+[env("PYTHONPATH", "../..")]
 [working-directory: 'server/tests']
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}
@@ -86,6 +87,14 @@ schemathesis *args:
 [working-directory: 'server/tests']
 machine-notices *args:
     uv run python -m contract.inboxes {{ args }}
+
+# write the pages of docs/reference that are generated from the code
+docs:
+    uv run python -m tools.reference_pages
+
+# the published files of the protocol: just protocol write | check | openapi --write protocol/openapi.json
+protocol *args:
+    uv run python -m tools.protocol {{ args }}
 
 # format and mend what can be mended by itself
 fix:

@@ -8,9 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from architecture import sdk_reference
 
-import tidings_sdk
 from tidings.api.openapi import SOURCE as ERRORS
 from tidings.cli import COMMANDS, plugin_commands
 from tidings.kernel.errors import Code
@@ -189,9 +187,3 @@ def test_commands_print_stored_text_through_one_place(path: Path) -> None:
 )
 def test_what_prints_by_itself_is_found(line: str) -> None:
     assert prints_by_itself(ast.parse(line))
-
-
-def test_the_reference_of_the_sdk_is_current_and_names_everything_that_is_exported() -> None:
-    text = sdk_reference.PAGE.read_text()
-    assert text == sdk_reference.page(), sdk_reference.HOW
-    assert set(re.findall(r"^## (\w+)$", text, re.MULTILINE)) == set(tidings_sdk.__all__)

@@ -1,6 +1,6 @@
 """The settings themselves: one struct per TOML table, one line of meaning per key.
 
-The types check values, the `description` is what `tidings config doc` prints.
+The types check values, the `description` is what the reference page shows.
 """
 
 from pathlib import Path
