@@ -44,7 +44,7 @@ class ConnectLimiter:
         """`draw` gives numbers from 0 to 1."""
         self._options = options
         self._draw = draw
-        self._bucket = TokenBucket(options.connects_per_s, options.burst, now)
+        self._bucket = TokenBucket(options.max_connects_per_s, options.burst, now)
         self._booked_until = now
 
     def take(self, now: float, *, is_reserved: bool = False) -> int | None:

@@ -213,10 +213,12 @@ class ApiWiring:
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
-        told = delivery.make_on_commit(self.publisher, self.host)
+        commits = delivery.make_on_commit(self.publisher, self.host)
         lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
         epoch = self.engines.epoch
-        cases = chats.build_chat_services(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
+        cases = chats.build_chat_services(
+            client, keys, self.host.clock, commits.publish, lists.directs, epoch=epoch
+        )
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
@@ -224,7 +226,7 @@ class ApiWiring:
             credentials=credentials,
             chats=cases.manage,
             queries=ChatQueries(DynamoChatReader(client, cases.rows)),
-            send=cases.send,
+            send=cases.sender.send,
             change=cases.change,
             history=cases.history,
             chat_list=lists.chat_list,

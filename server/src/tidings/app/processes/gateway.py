@@ -283,17 +283,17 @@ class GatewayWiring:
 
     def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
         client, keys = self.engines.dynamo.value, self.engines.keys.value
-        told = delivery.make_on_commit(self.publisher, self.host)
+        commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, told, self.lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, self.lists.directs, epoch=epoch
         )
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         return GatewayUseCases(
             credentials=credentials,
-            send=cases.send,
+            send=cases.sender.send,
             change=cases.change,
             history=cases.history,
             marking=self.lists.marking,
