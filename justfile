@@ -8,16 +8,18 @@ setup:
     uv sync --locked
     uv run tidings engines fetch
 
-# what CI runs: two files at a time, each process with engines of its own
-check: lint
-    uv run pytest --numprocesses 2 --dist loadfile --durations 40 || just alone
+# the fast gate, or every suite as in CI: just check [--full]
+check gate="": lint
+    uv run pytest --numprocesses 2 --dist loadfile --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
+    {{ if gate == "--full" { "just faults --short" } else { "" } }}
+    {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
 
-# what failed last, once more with nothing beside it: a machine too busy passes here, a fault does not
+# run the tests that failed last, one after the other
 alone:
-    @echo "not passed beside others; alone they must pass, and are named below to be mended:"
+    @echo "These tests failed beside others. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
 
-# style, types, who imports whom
+# check style, types, import rules and language
 lint:
     uv run ruff format --check .
     uv run ruff check .
@@ -50,11 +52,6 @@ simulate *args:
 [env("PYTHONPATH", "server/tests")]
 bench name *args:
     uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
-
-# the storm over the append in full: many minutes, the report is its last line
-[working-directory: 'server/tests']
-storm *args:
-    uv run python -m faults.storm.run {{ args }}
 
 # every fault against a whole installation, every mutant server against the checker: just faults --short; NAME for one
 [working-directory: 'server/tests']

@@ -79,7 +79,7 @@ def process_options(settings: Settings, kind: str) -> ProcessOptions:
         ),
         admin=admin_options(settings, kind),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
-        watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
+        watchdog=WatchdogOptions(warn_s=life.watchdog_warn_s, exit_s=life.watchdog_exit_s),
         clock=SystemClock(),
         failpoints=load_failpoints(settings),
     )
