@@ -49,7 +49,7 @@ def test_a_storm_with_kill_9_of_the_engine_breaks_nothing() -> None:
 CAUGHT_BY = {
     "puts_without_condition": "and stands at",
     "forgets_keys": "and again at",
-    "trusts_standings_for_ever": "who is not a member there",
+    "keeps_stale_statuses": "who is not a member there",
 }
 
 

@@ -18,17 +18,17 @@ def forgets_keys() -> None:
     LogView.find = find  # type: ignore[method-assign, assignment]
 
 
-def trusts_standings_for_ever() -> None:
+def keeps_stale_statuses() -> None:
     honest = LogView.apply
 
     def apply(self: LogView[object], entry: Entry) -> None:
-        standings = dict(self.standings)
+        statuses = dict(self.statuses)
         honest(self, entry)
-        self.standings.update(standings)
+        self.statuses.update(statuses)
 
     LogView.apply = apply  # type: ignore[method-assign, assignment]
 
 
 MUTANTS: dict[str, Callable[[], None]] = {
-    mutant.__name__: mutant for mutant in (puts_without_condition, forgets_keys, trusts_standings_for_ever)
+    mutant.__name__: mutant for mutant in (puts_without_condition, forgets_keys, keeps_stale_statuses)
 }
