@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from tidings.bus.model import Push, ResumeSignal, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
 from tidings.delivery.ports import NotifyOffline, OfflineQueue, RouteLookup
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
@@ -110,7 +110,7 @@ class Fanout:
             self._bus.publish_to_chat(plan.chat, _channel_payload(plan)) for plan in channels
         )
         for plan, outcome in zip(channels, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 deferred.add([plan.chat], str(outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -133,7 +133,7 @@ class Fanout:
         found: dict[GatewayId, bool] = {}
         failed: dict[GatewayId, str] = {}
         for gateway, outcome in zip(messages, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 failed[gateway] = str(outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -161,7 +161,7 @@ class Fanout:
         )
         for outcome in removed:
             # A route that cannot be deleted now is found stale again, or its lease expires.
-            if isinstance(outcome, BaseException) and not isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, UnavailableError):
                 raise outcome
         return {user for user, found in routes.items() if any(r.gateway not in gone for r in found)}
 

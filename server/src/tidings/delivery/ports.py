@@ -107,7 +107,7 @@ class RouteLookup(Protocol):
         ...
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        """Delete a route if gateway and epoch match. Raises `RegistryUnavailableError`."""
+        """Delete a route if gateway and epoch match. Raises `UnavailableError`."""
         ...
 
 
@@ -118,7 +118,7 @@ class DeliveryCheckpoints(Protocol):
         """Record that `first` to `last` are processed and return the checkpoint.
 
         A result below `last` means that entries between the checkpoint and `first` are not processed; nothing was
-        changed. A chat without a checkpoint counts as processed below `first`. Raises `RegistryUnavailableError`.
+        changed. A chat without a checkpoint counts as processed below `first`. Raises `UnavailableError`.
         """
         ...
 

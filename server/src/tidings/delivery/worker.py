@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan, rules
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector
@@ -30,7 +30,7 @@ from tidings.delivery.ports import DeliveryCheckpoints
 from tidings.delivery.progress import MAX_DEFERRED_RETRY, ProgressCache
 from tidings.delivery.rules import EntryRun
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
@@ -292,7 +292,7 @@ class DeliveryWorker:
             first = processed + 1
             try:
                 processed = await self._deps.checkpoints.advance(run.chat, first, last)
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 self._log_deferred(str(error))
                 return
             if processed >= last:
@@ -307,7 +307,7 @@ class DeliveryWorker:
             checkpoint = await self._deps.checkpoints.advance(chat, first, processed)
             if checkpoint < processed:
                 await self._deps.checkpoints.advance(chat, checkpoint + 1, processed)
-        except RegistryUnavailableError as error:
+        except UnavailableError as error:
             self._log_deferred(str(error))
 
     def _defer(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
