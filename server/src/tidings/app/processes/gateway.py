@@ -286,7 +286,7 @@ class GatewayWiring:
         commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commits.publish, self.lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, self.lists.directs.intervals, epoch=epoch
         )
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host

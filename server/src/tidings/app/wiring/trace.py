@@ -12,7 +12,7 @@ from tidings.app.wiring.chats import build_epoch_reconciler
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.bus.store import RedisBus
 from tidings.chats.model import Chat, MemberPage, Membership
-from tidings.chats.store import DynamoChatReader, DynamoChatStore
+from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
@@ -59,7 +59,7 @@ class SupportLookup:
 
 def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
     reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
-    chats = UserChatFinder(DynamoChatReader(client, rows), rows, reader)
+    chats = UserChatFinder(rows, rows, reader)
     return SupportLookup(MessageFinder(reader), chats, settings)
 
 
@@ -116,7 +116,6 @@ class _Chats:
 
     def __init__(self, client: DynamoClient, clock: Clock) -> None:
         self._rows = DynamoChatStore(client, clock)
-        self._shelf = DynamoChatReader(client, self._rows)
 
     async def chat(self, chat: ChatKey) -> Chat | None:
         return await self._rows.chat(chat)
@@ -125,7 +124,7 @@ class _Chats:
         return await self._rows.membership(chat, user)
 
     async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
-        return await self._shelf.members(chat, after, limit)
+        return await self._rows.member_page(chat, after, limit)
 
 
 class _RedisState:
