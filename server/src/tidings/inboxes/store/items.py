@@ -25,7 +25,7 @@ _TIMES = {
 _MARKS = {
     "read_before": "read_before_ms",
     "seen_before": "seen_before_ms",
-    "kept_from": "kept_from_ms",
+    "kept_from": "retained_from_ms",
     "latest": "latest_ms",
 }
 
