@@ -1,4 +1,4 @@
-"""`tidings tables plan | apply | check | doc`."""
+"""`tidings tables plan | apply | check`."""
 
 from dataclasses import replace
 
@@ -8,7 +8,6 @@ from tidings.app.settings.loader import load
 from tidings.app.wiring.tables import load_tables_plan, tables_control_plane, tables_plan
 from tidings.cli.output import echo, show_plan, show_progress
 from tidings.schema.plan import PlanLine
-from tidings.schema.tables import docs_page
 from tidings.schema.tables.apply import POLL_POLICY, apply_tables, plan_lines, unsupported_text
 from tidings.schema.tables.declaration import TABLES
 
@@ -48,10 +47,3 @@ def check() -> None:
     show_plan(unsupported_text(plan.not_known))
     plan.check()
     echo(f"ok: {len(TABLES)} tables as declared")
-
-
-@group.command()
-@click.argument("name", type=click.Choice(sorted(docs_page.PAGES)))
-def doc(name: str) -> None:
-    """Print a reference page in Markdown: `tables` or `access-patterns`."""
-    echo(docs_page.PAGES[name](), nl=False)

@@ -1,4 +1,4 @@
-"""`tidings topics plan | apply | check | doc`."""
+"""`tidings topics plan | apply | check`."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import click
 from tidings.app.settings.loader import load
 from tidings.app.wiring.topics import topics_control_plane, topics_plan
 from tidings.cli.output import echo, show_plan, show_progress
-from tidings.schema.topics import diff, docs_page
+from tidings.schema.topics import diff
 from tidings.schema.topics.control_plane import POLL_POLICY, apply_topics
 from tidings.schema.topics.model import TOPICS
 
@@ -54,9 +54,3 @@ def check() -> None:
     settings = load().settings.kafka
     topics_plan(topics_control_plane(settings), settings).check()
     echo(f"ok: {len(TOPICS)} topics as declared")
-
-
-@group.command()
-def doc() -> None:
-    """Print the reference page of the topics, in Markdown."""
-    echo(docs_page.topics_page(), nl=False)

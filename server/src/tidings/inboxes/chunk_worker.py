@@ -1,6 +1,5 @@
 """Process the chunks of jobs: deliver a notification to users, withdraw it, or announce a change."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from msgspec.structs import replace
@@ -28,6 +27,7 @@ from tidings.inboxes.state import InboxStateService
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.jobs.ports import JobStore
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -157,17 +157,9 @@ class ChunkWorker:
     async def _each(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> list[UserId]:
         """Process the users concurrently. Returns the users that failed."""
         action = self._action(job.kind, content)
-        gate = asyncio.Semaphore(MAX_CONCURRENT)
-
-        async def one(user: UserId) -> bool:
-            async with gate:
-                return await _is_done(action, InboxKey(job.tenant, user, content.inbox))
-
-        # Wait for all users, also after an error: the caller repeats the chunk, and a repetition must not run at the
-        # same time as an action of this attempt for the same user.
-        outcomes = await asyncio.gather(*map(one, users), return_exceptions=True)
-        for error in (each for each in outcomes if isinstance(each, BaseException)):
-            raise error
+        calls = (_is_done(action, InboxKey(job.tenant, user, content.inbox)) for user in users)
+        # All users are processed, also after an error: a retry must not meet a write that is still in flight.
+        outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
     def _action(self, kind: JobKind, content: NotificationContent) -> UserAction:

@@ -247,7 +247,7 @@ class RouteLookup(Protocol):
 
 
 class InboxBus(Protocol):
-    """Raises `RegistryUnavailableError`."""
+    """Raises `UnavailableError`."""
 
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
 

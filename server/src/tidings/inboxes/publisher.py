@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.inboxes.ports import InboxBus, InboxEvent, RouteLookup
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
 MAX_PENDING_LOGS = 1_000
@@ -74,7 +75,7 @@ class BroadcastLogPublisher:
             message = BroadcastLogAdvanced(change.sequence, tuple(change.amended))
             try:
                 await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((message,)))
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 _log.warning("broadcast log change not published yet: %s", error)
                 self._retry(log, change)
                 await asyncio.sleep(_RETRY_S)
@@ -186,7 +187,7 @@ class InboxChangePublisher:
                 for some in batched(addressed, _MAX_MESSAGES_PER_PAYLOAD):
                     payload = encode_messages(tuple(message for _, message in some))
                     await self._bus.publish_to_gateway(gateway, payload)
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 why = str(error)
                 unpublished |= {inbox_key: pending[inbox_key] for inbox_key, _ in addressed}
         return unpublished, why

@@ -8,7 +8,7 @@ from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import TenantId, UserId
 
 type ReadProgress = Callable[[Collection[ChunkRef]], Awaitable[Mapping[ChunkRef, PartitionProgress]]]
-"""Returns the consumers' progress in the partition of each chunk. Raises `ConsumersUnavailableError`."""
+"""Returns the consumers' progress in the partition of each chunk. Raises `UnavailableError`."""
 
 
 class JobStore(Protocol):

@@ -9,8 +9,7 @@ from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobPro
 from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -151,7 +150,7 @@ class JobSweeper:
             return rules.StalledChunks(missing, ())
         try:
             progress = await self._read_progress(missing)
-        except ConsumersUnavailableError:
+        except UnavailableError:
             return rules.StalledChunks((), due.fences)  # Kafka would not accept the chunks either.
         # Race: a worker marks a chunk as done and then commits its offset. Read the marks after the offsets: a worker
         # that has committed past a fence has marked its chunks before, so they are not found to be lost.

@@ -86,7 +86,7 @@ class ChunkConsumer(Component):
         client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
         redis, chunks = self._engines.redis.value, KafkaChunkPublisher(publisher)
         cases, self._live = build_serving_inboxes(
-            client, keys, clock, chunks, redis, settings=self._settings.notices
+            client, keys, clock, chunks, redis, settings=self._settings.inboxes
         )
         jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
         work = RecordHandlers(

@@ -111,14 +111,14 @@ def build_inboxes(
     notifier: InboxNotifier | None = None,
     invalidation: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
-    jobs_kept_days: int = RETENTION_DAYS,
+    job_retention_days: int = RETENTION_DAYS,
 ) -> InboxServices:
     """Build all services. `invalidation` announces changed inboxes to other processes and receives theirs.
 
     Without `snapshots`, broadcast logs are read from their beginning.
     """
     notifier = notifier or NoInboxNotifier()
-    stores = _Stores.of(client, jobs_kept_days)
+    stores = _Stores.of(client, job_retention_days)
     broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=notifier)
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
@@ -164,14 +164,14 @@ class _Stores:
     jobs: DynamoJobStore
 
     @classmethod
-    def of(cls, client: DynamoClient, jobs_kept_days: int) -> Self:
+    def of(cls, client: DynamoClient, job_retention_days: int) -> Self:
         return cls(
             inboxes=DynamoInboxStore(client),
             contents=DynamoContentStore(client),
             repository=DynamoInboxRepository(client),
             readers=DynamoReadTracker(client),
             profiles=DynamoProfileStore(client),
-            jobs=DynamoJobStore(client, jobs_kept_days),
+            jobs=DynamoJobStore(client, job_retention_days),
         )
 
 
@@ -230,7 +230,7 @@ def build_serving_inboxes(
         notifier=publisher,
         invalidation=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
-        jobs_kept_days=settings.jobs_kept_days,
+        job_retention_days=settings.job_retention_days,
     )
     return services, publisher
 

@@ -97,7 +97,7 @@ class BroadcastLogCache:
         return copy if copy.checked_at >= called_at else await self._refresh(log)
 
     async def _refresh(self, log: BroadcastLogId) -> _CachedLog:
-        return await self._reads(log, partial(self._read, log))
+        return await self._reads.run(log, partial(self._read, log))
 
     async def _read(self, log: BroadcastLogId) -> _CachedLog:
         checked_at = self._clock.monotonic()
