@@ -53,7 +53,7 @@ from tidings.app.wiring.options import (
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter

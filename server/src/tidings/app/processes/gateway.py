@@ -53,7 +53,7 @@ from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener
 from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
