@@ -1,6 +1,7 @@
-"""Holds a process at named steps, for tests that provoke a race between two of them. Works over files, so that it
-needs no port and survives a kill: while `<step>.hold` is there whoever comes to the step waits, and `<step>.reached`
-appears.
+"""Pause a process at failpoints, for tests that provoke a race between two processes.
+
+While the file `<failpoint>.hold` exists, a process that reaches the failpoint creates `<failpoint>.reached` and waits.
+Files need no port and survive a kill.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ _POLL_S = 0.01
 
 
 class FileFailpoints:
-    """`steps`: at which it may be held; `*` is every one."""
+    """`steps`: names of the failpoints that may pause; `*` means all."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         self._folder = folder
@@ -25,5 +26,5 @@ class FileFailpoints:
         if not hold.exists():
             return
         (self._folder / f"{name}.reached").touch()
-        while hold.exists():  # noqa: ASYNC110 - whoever lets it on is another process
+        while hold.exists():  # noqa: ASYNC110 - another process removes the file
             await asyncio.sleep(_POLL_S)
