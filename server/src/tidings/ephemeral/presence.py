@@ -1,6 +1,6 @@
 """Whose presence a user may see: of those with whom he shares a chat now, who do not block him and do not hide.
 
-Who hides sees nobody either. What it costs is in `docs/explanation/signs.md`.
+Who hides sees nobody either. What it costs is in `docs/explanation/ephemeral-events.md`.
 """
 
 import asyncio

@@ -67,7 +67,6 @@ class Code(StrEnum):
     TOPICS_DRIFT = "topics_drift"
     TOPICS_DESTRUCTIVE = "topics_destructive"
     TOPICS_FAILED = "topics_failed"
-    PROTOCOL_DRIFT = "protocol_drift"
 
 
 _RETRYABLE = frozenset(

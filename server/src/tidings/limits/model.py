@@ -32,7 +32,7 @@ class LimitKind(StrEnum):
     """One-time codes requested from an address."""
     CODE_NETWORK = "code_network"
     """One-time codes requested from an IPv6 /48."""
-    CODE_NUMBER_PLACE = "code_number_place"
+    CODE_NUMBER_ADDRESS = "code_number_address"
     """One-time codes sent to a phone number at the request of one address."""
     CODE_NUMBER = "code_number"
     """One-time codes sent to a phone number at the request of addresses that never logged in with it."""

@@ -31,10 +31,10 @@ class RelayAlerts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayTiming:
-    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_s`."""
+    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_every_s`."""
 
     lease_s: float = 15.0
-    discover_s: float = 10.0
+    discover_every_s: float = 10.0
     round_s: float = 1.0
     max_waiting: int = 20_000
     """Entries of a shard that may wait to be handled; then it is read no further."""
@@ -179,7 +179,7 @@ class Relay:
 
     async def _discover(self) -> None:
         now = self.clock.monotonic()
-        if now - self._discovered_at >= self.times.discover_s:
+        if now - self._discovered_at >= self.times.discover_every_s:
             self._shards = await self.stream.shards()
             self._discovered_at = now
 

@@ -37,7 +37,7 @@ class EphemeralOptions:
     `presence_refresh_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
     """
 
-    receipts_within_s: float = 0.2
+    receipt_flush_s: float = 0.2
     subscriptions: int = 500
     presence_grace_s: float = 10.0
     presence_refresh_s: float = 30.0
@@ -72,7 +72,7 @@ class EphemeralService:
             subscriber,
             deps.whole,
             hub,
-            within_s=deps.options.receipts_within_s,
+            within_s=deps.options.receipt_flush_s,
             counts=self.counts,
             on_error=on_error,
         )
