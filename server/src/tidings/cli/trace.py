@@ -75,7 +75,9 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
 
     async def searched() -> tuple[Trace, Cost]:
         async with open_trace_search(settings, SystemClock()) as search:
-            found = await search.find(TenantId(tenant), name, [check_user_id(user) for user in users])
+            found = await search.collector.collect(
+                TenantId(tenant), name, [check_user_id(user) for user in users]
+            )
             return rules.build_trace(found), search.cost()
 
     try:

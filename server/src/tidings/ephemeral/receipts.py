@@ -4,7 +4,7 @@ Step 2 of the flow "a receipt". Work does not grow with members: nobody looks up
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import batched
 from typing import Final, NamedTuple, final
@@ -17,13 +17,13 @@ from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
 from tidings.ephemeral.ports import BusPublisher, ChatReader, RouteLookup, WatermarkReader
+from tidings.kernel.debouncer import Debouncer, ErrorReporter
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 
 MAX_CHATS: Final = 20_000
 """Of which gains wait to be told. Beyond that they are not: whoever looks again sees them."""
 _MAX_CONCURRENT: Final = 64
 
-type ErrorReporter = Callable[[str, BaseException], None]
 type _Reads = dict[UserId, dict[ChatId, int]]
 
 
@@ -44,15 +44,12 @@ class ReceiptPublisher:
     ) -> None:
         self._bus = bus
         self._routes = routes
-        self._within_s = within_s
-        self._report = on_error
         self._chats: dict[ChatKey, dict[UserId, MemberReceipt]] = {}
         self._reads: dict[TenantId, _Reads] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._debouncer = Debouncer(self._flush, within_s, on_error)
         self.stats = ReceiptStats()
 
-    def __call__(self, advance: WatermarkAdvanced) -> None:
+    def publish_soon(self, advance: WatermarkAdvanced) -> None:
         """Of a large chat nobody is told but the user himself: ticks are not counted there."""
         self.stats.advances += 1
         if advance.is_read:
@@ -61,47 +58,15 @@ class ReceiptPublisher:
         if not advance.is_large and (advance.chat in self._chats or len(self._chats) < MAX_CHATS):
             waiting = self._chats.setdefault(advance.chat, {})
             rules.merge(waiting, [MemberReceipt(advance.user, advance.delivered, advance.read)])
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
-
-    def flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._tasks and self._within_s:
-            # Redis has not taken the last window yet: this one waits with the next
-            self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
-            return
-        chats, self._chats = self._chats, {}
-        reads, self._reads = self._reads, {}
-        if chats or reads:
-            task = asyncio.get_running_loop().create_task(self._publish(chats, reads))
-            self._tasks.add(task)
-            task.add_done_callback(self._ended)
+        self._debouncer.schedule()
 
     async def wait_idle(self, within_s: float) -> None:
-        """What is not told by then is not told."""
-        deadline = asyncio.get_running_loop().time() + within_s
-        for _ in range(2):
-            if self._tasks:
-                left_s = max(0.0, deadline - asyncio.get_running_loop().time())
-                await asyncio.wait(list(self._tasks), timeout=left_s)
-            self.flush()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Publish what is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._report("receipts could not be told", error)
-
-    async def _publish(
-        self, chats: dict[ChatKey, dict[UserId, MemberReceipt]], reads: dict[TenantId, _Reads]
-    ) -> None:
+    async def _flush(self) -> None:
+        chats, self._chats = self._chats, {}
+        reads, self._reads = self._reads, {}
         for tenant, users in reads.items():
             await self._publish_own(tenant, users)
         for some in batched(chats.items(), _MAX_CONCURRENT):

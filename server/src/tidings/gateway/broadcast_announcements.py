@@ -78,33 +78,33 @@ class InboxWatchers:
         ]
 
 
+class Announcement(NamedTuple):
+    """`notification` determines in which slice each user is."""
+
+    notification: str
+    push: PushBatch
+
+
 class MonotonicClock(Protocol):
     def monotonic(self) -> float: ...
 
 
-@final
-class SpreadPush:
-    """Through a crowd, one slice after the other. Who is late makes up for it at twice the pace at most."""
-
-    def __init__(
-        self,
-        spread_s: float,
-        timer: MonotonicClock,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self._spread_s = spread_s
-        self._timer = timer
-        self._sleep = sleep
-
-    async def __call__(self, watchers: InboxWatchers, notification: str, give: PushBatch) -> None:
-        began, slices = self._timer.monotonic(), max(1, round(self._spread_s / SLICE_S))
-        for number, (low, high) in enumerate(_slices(slices), 1):
-            devices = watchers.between(low, high, stable_hash(notification))
-            if devices and not await give(devices):
-                return
-            if number < slices:
-                due = began + number * self._spread_s / slices
-                await self._sleep(max(due - self._timer.monotonic(), SLICE_S / 2))
+async def push_spread(
+    watchers: InboxWatchers,
+    announcement: Announcement,
+    spread_s: float,
+    clock: MonotonicClock,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> None:
+    """Push to all watchers over `spread_s` seconds, slice by slice. A late push catches up at twice the pace at most."""
+    began, slices = clock.monotonic(), max(1, round(spread_s / SLICE_S))
+    for number, (low, high) in enumerate(_slices(slices), 1):
+        devices = watchers.between(low, high, stable_hash(announcement.notification))
+        if devices and not await announcement.push(devices):
+            return
+        if number < slices:
+            due = began + number * spread_s / slices
+            await sleep(max(due - clock.monotonic(), SLICE_S / 2))
 
 
 def _slices(count: int) -> Iterator[tuple[int, int]]:
@@ -119,13 +119,6 @@ _RETRY_S: Final = 0.5
 
 type FrameFactory = Callable[[], Awaitable[bytes | None]]
 """The frame as it is now; None: there is nothing more to tell."""
-
-
-class Announcement(NamedTuple):
-    """`notification` says who is told when."""
-
-    notification: str
-    push: PushBatch
 
 
 class AnnouncementTarget(NamedTuple):

@@ -12,7 +12,7 @@ from tidings.gateway.broadcast_announcements import (
     Announcement,
     AnnouncementFactory,
     InboxWatchers,
-    SpreadPush,
+    push_spread,
 )
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import InboxUseCases
@@ -177,10 +177,8 @@ class BroadcastNotifier:
     def _start(self, channel: BroadcastChannel, announcement: Announcement) -> None:
         if self._channels.get(channel.log) is not channel:
             return
-        walk = SpreadPush(self._spread_s, self._clock)(
-            channel.watchers, announcement.notification, announcement.push
-        )
-        task = asyncio.get_running_loop().create_task(walk)
+        push = push_spread(channel.watchers, announcement, self._spread_s, self._clock)
+        task = asyncio.get_running_loop().create_task(push)
         channel.walks[task] = None
         task.add_done_callback(lambda done: self._ended(channel, done))
 

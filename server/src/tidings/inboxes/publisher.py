@@ -16,6 +16,7 @@ from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.broadcasts.ports import BroadcastBus
 from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.inboxes.ports import BusPublisher, InboxEvent, RouteLookup
+from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.ids import TenantId
 
 MAX_PENDING_LOGS = 1_000
@@ -34,7 +35,7 @@ class BroadcastLogPublisher:
     def __init__(self, bus: BroadcastBus) -> None:
         self._bus = bus
         self._waiting: dict[BroadcastLogId, _PendingAdvance] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._debouncer = Debouncer(self._flush, 0, _report)
         self.lost = 0
 
     def moved(self, log: BroadcastLogId, sequence: int, /) -> None:
@@ -46,20 +47,17 @@ class BroadcastLogPublisher:
             word.amended[notification] = None
 
     async def wait_idle(self, within_s: float) -> None:
-        """What was told of is said, or it took too long."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait([self._task], timeout=within_s)
-            self._task.cancel()
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
 
     def _message(self, log: BroadcastLogId) -> _PendingAdvance | None:
         if log not in self._waiting and len(self._waiting) >= MAX_PENDING_LOGS:
             self.lost += 1
             return None
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        self._debouncer.schedule()
         return self._waiting.setdefault(log, _PendingAdvance())
 
-    async def _run(self) -> None:
+    async def _flush(self) -> None:
         while self._waiting:
             log = next(iter(self._waiting))
             word = self._waiting.pop(log)
@@ -135,9 +133,8 @@ class InboxChangePublisher:
         self.logs = logs
         self._routes = routes
         self._bus = bus
-        self._within_s = within_s
         self._waiting: dict[InboxKey, _PendingChange] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._debouncer = Debouncer(self._flush, within_s, _report)
         self.lost = 0
 
     def notify(
@@ -150,27 +147,23 @@ class InboxChangePublisher:
                 return
             told = self._waiting[inbox_key] = _PendingChange()
         told.add(event, notification)
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        self._debouncer.schedule()
 
     async def wait_idle(self, within_s: float) -> None:
-        """What was told of is said, or it took too long."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait([self._task], timeout=within_s)
-            self._task.cancel()
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
         if self.logs is not None:
             await self.logs.wait_idle(within_s)
 
-    async def _run(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(self._within_s)
-            waiting, self._waiting = self._waiting, {}
-            untold, why = await self._publish(waiting)
-            if untold:
-                _log.warning("changes in %d inboxes could not be announced yet: %s", len(untold), why)
-                # What arrived meanwhile is newer: whoever hears of it reads the inbox anew.
-                self._waiting = untold | self._waiting
-                await asyncio.sleep(_RETRY_S)
+    async def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        unpublished, why = await self._publish(waiting)
+        if unpublished:
+            _log.warning("changes in %d inboxes could not be announced yet: %s", len(unpublished), why)
+            # A change that arrived meanwhile replaces the older one: a gateway reads the inbox for either.
+            self._waiting = unpublished | self._waiting
+            await asyncio.sleep(_RETRY_S)
+            self._debouncer.schedule()
 
     async def _publish(
         self, waiting: dict[InboxKey, _PendingChange]
@@ -197,6 +190,10 @@ class InboxChangePublisher:
                 why = str(error)
                 untold |= {owner: waiting[owner] for owner, _ in mine}
         return untold, why
+
+
+def _report(what: str, error: BaseException) -> None:
+    _log.error(what, exc_info=error)
 
 
 def _by_tenant(owners: Sequence[InboxKey] | dict[InboxKey, _PendingChange]) -> dict[TenantId, list[InboxKey]]:

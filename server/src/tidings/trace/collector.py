@@ -62,7 +62,7 @@ class EvidenceCollector:
         self._clock = clock
         self._event_kept_ms = event_kept_s * 1000
 
-    async def __call__(self, tenant: TenantId, name: str, users: Sequence[UserId] = ()) -> Evidence:
+    async def collect(self, tenant: TenantId, name: str, users: Sequence[UserId] = ()) -> Evidence:
         """Of these users, or of everybody who ever was in the chat, as far as they can be listed."""
         chat, sequence = _place(tenant, name)
         entry = await self._log.one(chat, sequence)

@@ -43,7 +43,7 @@ class MessageFinder:
     def __init__(self, timeline: LogTimeline) -> None:
         self._timeline = timeline
 
-    async def __call__(self, chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
+    async def find_around(self, chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
         """Return `limit` entries around a time, half of them before it; None: the newest.
 
         Costs one GetItem per halving of the log and one page. Each process stamps entries by its own clock, so times
@@ -83,7 +83,7 @@ class UserChatFinder:
         self._names = names
         self._timeline = timeline
 
-    async def __call__(
+    async def page(
         self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
     ) -> Sequence[UserChat]:
         """Return one page of the user's chats, the most recently active first. Pages go by chat id."""

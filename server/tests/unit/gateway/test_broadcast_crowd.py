@@ -6,7 +6,13 @@ from typing import Any, cast
 import pytest
 
 from tidings.gateway import broadcast_announcements as crowd_of
-from tidings.gateway.broadcast_announcements import MOMENTS, InboxWatchers, SpreadPush, spread_slot
+from tidings.gateway.broadcast_announcements import (
+    MOMENTS,
+    Announcement,
+    InboxWatchers,
+    push_spread,
+    spread_slot,
+)
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
@@ -51,7 +57,7 @@ async def walked(
             told[seat.user] = time.now - 100.0
         return True
 
-    await SpreadPush(spread_s, time, time.sleep)(crowd, notice, give)
+    await push_spread(crowd, Announcement(notice, give), spread_s, time, time.sleep)
     return told
 
 
@@ -79,7 +85,7 @@ async def test_who_is_late_makes_up_for_it_at_twice_the_pace_at_most() -> None:
         told.extend([time.now] * len(seats))
         return True
 
-    await SpreadPush(SPREAD_S, time, time.sleep)(crowd, "n1", give)
+    await push_spread(crowd, Announcement("n1", give), SPREAD_S, time, time.sleep)
     assert len(told) == DEVICES
     assert max(Counter(round(at * 10) for at in told).values()) < 2 * 1.6 * EVEN
     assert max(told) < 100 + SPREAD_S + 1
@@ -99,7 +105,7 @@ async def test_a_walk_that_has_nothing_more_to_tell_ends() -> None:
         given.append(len(seats))
         return time.now < 105
 
-    await SpreadPush(SPREAD_S, time, time.sleep)(filled(), "n1", give)
+    await push_spread(filled(), Announcement("n1", give), SPREAD_S, time, time.sleep)
     assert time.now == pytest.approx(105, abs=0.2)
     assert sum(given) == pytest.approx(DEVICES / 2, rel=0.1)
 

@@ -39,7 +39,7 @@ from tidings.trace.store import KafkaEventFinder
 
 @dataclass(frozen=True, slots=True)
 class SupportLookup:
-    around: MessageFinder
+    messages: MessageFinder
     chats: UserChatFinder
     settings: Settings
 
@@ -69,7 +69,7 @@ _NO_LEASE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TraceSearch:
-    find: EvidenceCollector
+    collector: EvidenceCollector
     client: DynamoClient
 
     def cost(self) -> dict[str, tuple[int, float]]:
