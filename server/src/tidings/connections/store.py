@@ -16,10 +16,10 @@ from tidings.connections.model import (
     HeldRoute,
     LookupResult,
     RegistrationResult,
-    RegistryUnavailableError,
     RenewalResult,
     Route,
 )
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -152,7 +152,7 @@ def translate_redis_errors() -> Iterator[None]:
     try:
         yield
     except RedisError as error:
-        raise RegistryUnavailableError(str(error)) from error
+        raise UnavailableError(f"Redis: {error}") from error
 
 
 @lru_cache(maxsize=50_000)

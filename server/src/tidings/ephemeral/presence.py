@@ -10,9 +10,10 @@ from typing import Final, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
 from tidings.chats.model import direct_chat_key
-from tidings.connections.model import RegistryUnavailableError, Route
+from tidings.connections.model import Route
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import BusPublisher, PresenceStore, RouteLookup, VisibilityReader
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 
 _MAX_CONCURRENT_QUERIES: Final = 8
@@ -66,7 +67,7 @@ class PresenceQuery:
         """Who may not see is told what is told of somebody of whom nothing is known; so is everybody without Redis."""
         try:
             return await self._watching.one(tenant, viewer, user)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return UNKNOWN
 
     async def changed(self, tenant: TenantId, user: UserId) -> None:
@@ -77,14 +78,14 @@ class PresenceQuery:
         try:
             found = await self._routes.look_up(tenant, [user])
             await self._signal_resume(tenant, user, found.found.get(user, ()))
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
 
     async def reconsider(self, tenant: TenantId, user: UserId) -> None:
         """Those who watch him judge anew. Never raises for Redis."""
         try:
             await self._bus.publish_presence(tenant, user, PresenceHint.RULES.encode())
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
 
     async def _signal_resume(self, tenant: TenantId, user: UserId, routes: Sequence[Route]) -> None:

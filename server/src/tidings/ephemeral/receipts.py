@@ -12,12 +12,13 @@ from typing import Final, NamedTuple, final
 from tidings.bus.model import ChatRowChanged, OwnReadAdvanced, encode_messages, group_by_gateway
 from tidings.bus.model import encode_messages as encode_words
 from tidings.chats.model import ChatType, Membership, chat_type
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
 from tidings.ephemeral.ports import BusPublisher, ChatReader, RouteLookup, WatermarkReader
 from tidings.kernel.debouncer import Debouncer, ErrorReporter
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 
 MAX_CHATS: Final = 20_000
@@ -99,7 +100,7 @@ class ReceiptPublisher:
 
     def _count(self, done: Sequence[object], words: int = 1) -> None:
         for outcome in done:
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 self.stats.dropped += 1
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -182,5 +183,5 @@ class ChatRowNotifier:
                 for gateway, devices in going.items()
             )
             await asyncio.gather(*sending)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return

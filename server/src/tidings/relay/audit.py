@@ -13,24 +13,13 @@ from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
-from tidings.kernel.fences import (
-    ConsumersUnavailableError,
-    OffsetFence,
-    PartitionProgress,
-    fence_at,
-    is_explained_by_lag,
-)
+from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 from tidings.kernel.ids import ChatKey
 from tidings.relay import rules
 from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import (
-    ConsumerLag,
-    DeliveryCheckpoints,
-    EventPublisher,
-    RelayLogPort,
-    RelaySourceUnavailableError,
-)
+from tidings.relay.ports import ConsumerLag, DeliveryCheckpoints, EventPublisher, RelayLogPort
 
 POINTS_PER_CHAT = 64
 """Past that, what follows of a chat is one range: a busy chat that is stuck takes no more room."""
@@ -193,7 +182,7 @@ class Audit:
         self.backlogs.pop(shard, None)
 
     async def round(self) -> None:
-        """Judge every chat whose mark can be read. Raises `RelaySourceUnavailableError` if none can."""
+        """Judge every chat whose mark can be read. Raises `UnavailableError` if none can."""
         now = self.clock.monotonic()
         asked = [(backlog, behind) for backlog in self.backlogs.values() for behind in backlog.due(now)]
         if not asked:
@@ -216,7 +205,7 @@ class Audit:
     async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
         try:
             return await self.consumers.progress(due) if due else {}
-        except ConsumersUnavailableError:
+        except UnavailableError:
             return {}  # then nothing can be published either
 
     async def _initialize_checkpoints(self, unmarked: Sequence[LaggingChat]) -> None:
@@ -225,9 +214,8 @@ class Audit:
             await asyncio.gather(*map(self._begin_mark, some))
 
     async def _begin_mark(self, behind: LaggingChat) -> None:
-        with suppress(
-            RelaySourceUnavailableError
-        ):  # The shard went away since the mark was read: the next round tries again.
+        # The shard of Redis failed after the checkpoint was read: the next round tries again.
+        with suppress(UnavailableError):
             await self.checkpoints.begin(behind.chat, behind.first - 1)
 
     def _is_left(
@@ -265,7 +253,7 @@ class Audit:
             await self.failpoints.hit("relay.publishes")
             if entries:
                 behind.fence = await self.outbox.publish(behind.chat, entries)
-        except RelaySourceUnavailableError:
+        except UnavailableError:
             behind.due_at = self.clock.monotonic() + self.policy.delay_s
             return
         self.counts.republished += len(entries)
