@@ -46,6 +46,9 @@ class Line:
             self.own.append((gateway, word))
         return True
 
+    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        raise NotImplementedError
+
     async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         raise NotImplementedError
 
