@@ -4,7 +4,6 @@ Every change is one Lua script, so it is atomic, and times come from the clock o
 hash slot. A call for many users runs one script per user, concurrently.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -20,6 +19,7 @@ from tidings.connections.model import (
     RenewalResult,
     Route,
 )
+from tidings.kernel.concurrency import gather_results
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
@@ -125,24 +125,15 @@ def routes_from_reply(reply: list[bytes]) -> list[Route]:
 
 async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
     """Call once per key, concurrently. The keys of a shard that does not answer are unknown; other errors are raised."""
-    if len(keys) == 1:
-        # Most look-ups have one key, and a task costs more than the call.
-        try:
-            return LookupResult({keys[0]: await call(keys[0])})
-        except RedisError as error:
-            return LookupResult({}, frozenset(keys), str(error))
     found: dict[K, V] = {}
     failed: dict[K, RedisError] = {}
-    for some in batched(keys, MAX_PER_CALL):
-        for key, outcome in zip(
-            some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
-        ):
-            if isinstance(outcome, RedisError):
-                failed[key] = outcome
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                found[key] = outcome
+    for key, outcome in zip(keys, await gather_results(map(call, keys), MAX_PER_CALL), strict=True):
+        if isinstance(outcome, RedisError):
+            failed[key] = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            found[key] = outcome
     return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
 
 

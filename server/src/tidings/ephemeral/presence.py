@@ -1,13 +1,12 @@
 """Decide whose presence a user may see, and notify watchers when that changes.
 
 A viewer sees users who share a chat with them, do not block them and do not hide. A viewer who hides sees no other
-user. `docs/explanation/signs.md` explains the cost.
+user. `docs/explanation/ephemeral-events.md` explains the cost.
 """
 
 import asyncio
 from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
-from itertools import batched
 from typing import Final, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
@@ -16,6 +15,7 @@ from tidings.chats.model import direct_chat_key
 from tidings.connections.model import Route, RouteLookup
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import PresenceStore, VisibilityReader
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 
@@ -52,15 +52,10 @@ class PresenceAccess:
         self, tenant: TenantId, chats: Container[ChatId], users: Collection[UserId]
     ) -> set[UserId]:
         """Return the users who are in one of `chats`, with one Query per user."""
-        found: set[UserId] = set()
-        for some in batched(sorted(users), _MAX_CONCURRENT_QUERIES):
-            chats_of = await asyncio.gather(*(self._visibility.chats_of(tenant, user) for user in some))
-            found |= {
-                user
-                for user, theirs in zip(some, chats_of, strict=True)
-                if any(chat in chats for chat in theirs)
-            }
-        return found
+        ordered = sorted(users)
+        reads = (self._visibility.chats_of(tenant, user) for user in ordered)
+        found = await gather_limited(reads, _MAX_CONCURRENT_QUERIES)
+        return {user for user, own in zip(ordered, found, strict=True) if any(chat in chats for chat in own)}
 
 
 @final

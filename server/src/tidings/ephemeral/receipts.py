@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import batched
 from typing import Final, NamedTuple, final
 
 from tidings.bus.model import ChatRowChanged, OwnReadAdvanced, encode_messages, group_by_gateway
@@ -18,6 +17,7 @@ from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
 from tidings.ephemeral.ports import ChatReader, WatermarkReader
+from tidings.kernel.concurrency import gather_results
 from tidings.kernel.debouncer import Debouncer, ErrorReporter
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
@@ -71,15 +71,11 @@ class ReceiptPublisher:
         reads, self._pending_reads = self._pending_reads, {}
         for tenant, users in reads.items():
             await self._publish_own(tenant, users)
-        for some in batched(chats.items(), _MAX_CONCURRENT):
-            outcomes = await asyncio.gather(
-                *(
-                    self._bus.publish_ephemeral(chat, encode_event(ReceiptsEvent(tuple(receipts.values()))))
-                    for chat, receipts in some
-                ),
-                return_exceptions=True,
-            )
-            self.stats.published += self._count_successes(outcomes)
+        publishing = (
+            self._bus.publish_ephemeral(chat, encode_event(ReceiptsEvent(tuple(receipts.values()))))
+            for chat, receipts in chats.items()
+        )
+        self.stats.published += self._count_successes(await gather_results(publishing, _MAX_CONCURRENT))
 
     async def _publish_own(self, tenant: TenantId, users: _ReadsByUser) -> None:
         """Notify all connected devices by their routes: a device shows the unread count of chats that are not open."""
@@ -95,9 +91,8 @@ class ReceiptPublisher:
             self._bus.publish_to_gateway(gateway, encode_messages(tuple(some)))
             for gateway, some in messages.items()
         )
-        outcomes = await asyncio.gather(*publishing, return_exceptions=True)
         self.stats.own_devices += sum(map(len, messages.values()))
-        self._count_successes(outcomes)
+        self._count_successes(await gather_results(publishing, _MAX_CONCURRENT))
 
     def _count_successes(self, outcomes: Sequence[object]) -> int:
         """Count successful calls, and calls that Redis did not answer as dropped. Raises any other error."""

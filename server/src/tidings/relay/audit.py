@@ -3,16 +3,15 @@
 Kept in memory alone, so the checkpoint lies before the oldest of it: who takes over reads it again.
 """
 
-import asyncio
 import random
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
@@ -210,8 +209,7 @@ class Audit:
 
     async def _initialize_checkpoints(self, unmarked: Sequence[LaggingChat]) -> None:
         """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
-        for some in batched(unmarked, self.policy.at_once):
-            await asyncio.gather(*map(self._begin_mark, some))
+        await gather_limited(map(self._begin_mark, unmarked), self.policy.at_once)
 
     async def _begin_mark(self, behind: LaggingChat) -> None:
         # The shard of Redis failed after the checkpoint was read: the next round tries again.
@@ -239,9 +237,8 @@ class Audit:
     async def _republish(
         self, silent: Sequence[tuple[Backlog, LaggingChat]], marks: Mapping[ChatKey, int]
     ) -> None:
-        for start in range(0, len(silent), self.policy.at_once):
-            some = silent[start : start + self.policy.at_once]
-            await asyncio.gather(*(self._retry(*each, marks.get(each[1].chat)) for each in some))
+        retries = (self._retry(*each, marks.get(each[1].chat)) for each in silent)
+        await gather_limited(retries, self.policy.at_once)
 
     async def _retry(self, backlog: Backlog, behind: LaggingChat, mark: int | None) -> None:
         if behind.tries >= self.policy.max_tries:
