@@ -117,8 +117,8 @@ def _line(each: RecipientTrace) -> Text:
     for note in each.notes:
         text.append(f"\n    {note}", "dim")
     for device in each.devices:
-        there = "" if device.is_gateway_there else ", where nobody listens"
-        words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{there}"
+        suffix = "" if device.is_gateway_there else ", which is not running"
+        words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{suffix}"
         text.append(f"\n    {words}", "dim")
     return text
 
