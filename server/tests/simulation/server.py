@@ -140,14 +140,16 @@ class Gateway:
         reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
         told = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
-            LogWorld(DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told)
+            LogWorld(
+                DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told.publish
+            )
         )
         self.manage = ChatCommands(rows, appends)
         joined = build_chat_lists(client, keys, clock)
         history = self.history = History(reader, joined.directs, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
+            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
             change=MessageEdits(
                 appends,
                 reader,

@@ -65,7 +65,7 @@ class WorkerDeps:
     rows: ChatRowProjector
     audience: CachedAudience
     log: LogReader
-    withdrawing: OfflineQueueRedactor
+    redactor: OfflineQueueRedactor
     checkpoints: DeliveryCheckpoints
 
 
@@ -228,7 +228,7 @@ class DeliveryWorker:
         """Step 2. From where on all is handled that lies before the run; None if Redis went away over that."""
         self._stores.audience.follow(chat, run)
         missed = await self._stores.rows.handle(chat, run)
-        await self._stores.withdrawing(chat, run)
+        await self._stores.redactor.redact(chat, run)
         if missed is None:
             return run[0].sequence
         return missed.after + 1 if await self._from_log(chat, *missed) else None

@@ -25,10 +25,10 @@ _MAX_CONCURRENT_CLAIMS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayTiming:
-    """Leases are renewed every third of `lease_s`. The shards of the stream are listed every `discover_s`."""
+    """Leases are renewed every third of `lease_s`. The shards of the stream are listed every `discover_every_s`."""
 
     lease_s: float = 15.0
-    discover_s: float = 10.0
+    discover_every_s: float = 10.0
     round_s: float = 1.0
     max_waiting: int = 20_000
     """Maximum backlog of a shard. The relay stops reading the shard until the backlog is smaller."""
@@ -176,7 +176,7 @@ class Relay:
 
     async def _discover(self) -> None:
         now = self.clock.monotonic()
-        if now - self._discovered_at >= self.times.discover_s:
+        if now - self._discovered_at >= self.times.discover_every_s:
             self._shards = await self.stream.shards()
             self._discovered_at = now
 

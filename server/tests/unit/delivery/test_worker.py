@@ -187,7 +187,7 @@ class Office:
             rows=ChatRowProjector(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=log,
-            withdrawing=OfflineQueueRedactor(self.queue, audience, log, self.queue),
+            redactor=OfflineQueueRedactor(self.queue, audience, log, self.queue),
             checkpoints=self.marks,
         )
         self.counts = DeliveryStats()

@@ -40,7 +40,7 @@ class EphemeralOptions:
     two reads of a watched user; the length of a lease, so that dead gateways are noticed.
     """
 
-    receipts_within_s: float = 0.2
+    receipt_flush_s: float = 0.2
     subscriptions: int = 500
     presence_grace_s: float = 10.0
     presence_refresh_s: float = 30.0
@@ -71,7 +71,7 @@ class EphemeralService:
             subscriber,
             deps.snapshots,
             hub,
-            within_s=deps.options.receipts_within_s,
+            within_s=deps.options.receipt_flush_s,
             counts=self.counts,
             on_error=on_error,
         )
