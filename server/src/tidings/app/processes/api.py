@@ -213,7 +213,9 @@ class ApiWiring:
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         commits = delivery.make_on_commit(self.publisher, self.host)
-        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+        lists = build_chat_lists(
+            client, keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
+        )
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
             client, keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch

@@ -218,7 +218,11 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         lists = build_chat_lists(
-            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+            engines.dynamo.value,
+            engines.keys.value,
+            host.clock,
+            gains.value.publish_soon,
+            epoch=engines.epoch,
         )
         made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
         export_gateway(host.metrics, made)
