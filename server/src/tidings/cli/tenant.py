@@ -186,7 +186,7 @@ async def _rewrap(names: tuple[str, ...]) -> RewrapResult:
     ):
         tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
         known = [(await tenants.read(name)).id for name in names] or [NO_TENANT, *await tenants.list()]
-        return await KeyRewrapper(DynamoKeyStore(client), kms)(known)
+        return await KeyRewrapper(DynamoKeyStore(client), kms).rewrap(known)
 
 
 async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:

@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -169,6 +169,10 @@ class KeyRing:
     async def of(self, tenant: TenantId, /) -> ContentKeys:
         """Keys to seal with. Makes them for a tenant that has none."""
         return (await self._fresh(tenant)).keys
+
+    async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
+        """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""
+        return (await self.of(tenant)).fingerprint
 
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
         """Keys to open these contents with. One that is not known here is looked for, once."""

@@ -180,6 +180,12 @@ class KeyStore(Protocol):
         ...
 
 
+class TenantLookup(Protocol):
+    async def find(self, tenant: TenantId, /) -> Tenant | None:
+        """Read a tenant through a cache. `None`: it does not exist. Raises `keys_unavailable`."""
+        ...
+
+
 class TenantStore(Protocol):
     """What every tenant has set. Every method raises `keys_unavailable` while the store does not answer."""
 

@@ -29,13 +29,13 @@ class KeyRewrapper:
         self._store = store
         self._kms = kms
 
-    async def __call__(self, tenants: Iterable[TenantId]) -> RewrapResult:
+    async def rewrap(self, tenants: Iterable[TenantId]) -> RewrapResult:
         """Raises `keys_unavailable`; a repeat continues. A key that does not unwrap does not hold up the others."""
         done = RewrapResult()
         for tenant in tenants:
             for row in await self._store.list(tenant):
                 try:
-                    is_rewrapped = await self._rewrap(tenant, row)
+                    is_rewrapped = await self._rewrap_key(tenant, row)
                 except UnwrapError as error:
                     done.failed.append(f"{tenant} {row.name}: {error}")
                 else:
@@ -43,7 +43,7 @@ class KeyRewrapper:
                     done.present += not is_rewrapped
         return done
 
-    async def _rewrap(self, tenant: TenantId, row: WrappedKey) -> bool:
+    async def _rewrap_key(self, tenant: TenantId, row: WrappedKey) -> bool:
         """Return whether this call rewrapped the key, rather than an earlier one or another operator."""
         wanted = wrap_context(tenant, row.name)
         made = await self._kms.rewrap(row.wrapped, wanted)
