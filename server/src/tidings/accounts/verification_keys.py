@@ -76,7 +76,7 @@ class KeySetCache[S]:
         if age >= 2 * self._policy.refresh_s or (seek and kid not in cached.keys):
             if self._is_due(cached):
                 # The result counts even if the source was evicted from the cache meanwhile.
-                cached = await self._refreshes(source, partial(self._refresh, source))
+                cached = await self._refreshes.run(source, partial(self._refresh, source))
         elif age >= self._policy.refresh_s and self._is_due(cached):
             # Refresh in the background: the cached keys may be used until twice this age.
             self._refreshes.start(source, partial(self._refresh, source))

@@ -11,6 +11,7 @@ from typing import final
 
 from tidings.gateway.transport.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code
+from tidings.kernel.token_bucket import TokenBucket
 from tidings.limits.rules import address_key
 
 _TITLE = "Too many devices are connecting at once"
@@ -43,8 +44,7 @@ class ConnectLimiter:
         """`draw` gives numbers from 0 to 1."""
         self._options = options
         self._draw = draw
-        self._tokens = float(options.burst)
-        self._filled_at = now
+        self._bucket = TokenBucket(options.connects_per_s, options.burst, now)
         self._booked_until = now
 
     def take(self, now: float, *, is_reserved: bool = False) -> int | None:
@@ -52,20 +52,12 @@ class ConnectLimiter:
 
         `is_reserved`: one burst more is kept for these, so that others can't use up what they need.
         """
-        self._fill(now)
-        if self._tokens >= (1 - self._options.burst if is_reserved else 1):
-            self._tokens -= 1
+        if self._bucket.take_if_available(now, overdraft=self._options.burst if is_reserved else 0):
             return None
         return self._book(now)
 
     def is_unused(self, now: float) -> bool:
-        self._fill(now)
-        return self._tokens == self._options.burst
-
-    def _fill(self, now: float) -> None:
-        gained = (now - self._filled_at) * self._options.connects_per_s
-        self._tokens = min(float(self._options.burst), self._tokens + gained)
-        self._filled_at = now
+        return self._bucket.is_full(now)
 
     def _book(self, now: float) -> int:
         """Bookings of devices that never return lapse by themselves, as time passes them."""

@@ -1,9 +1,7 @@
 """From a request to its use case and back: one small function for each, and a table of them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from itertools import batched
 from typing import Any, Final
 
 from msgspec import Struct
@@ -13,6 +11,7 @@ from tidings.gateway.ports import GatewayUseCases, InboxUseCases
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot, NotificationId
 from tidings.inboxes.queries import NotificationFilter
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.edits import ChangeRequest
@@ -92,13 +91,10 @@ async def mark_read(cases: GatewayUseCases, caller: RequestContext, asked: Read)
 
 async def ack(cases: GatewayUseCases, caller: RequestContext, asked: Ack) -> Ok:
     """All that can be marked are, a few at a time; of the others the first is told."""
-    faults: list[BaseException] = []
-    for some in batched(asked.delivered.items(), _MAX_CONCURRENT_ACKS):
-        marking = (cases.marking.delivered(caller.chat(name), caller.user, at) for name, at in some)
-        outcomes = await asyncio.gather(*marking, return_exceptions=True)
-        faults += [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    if faults:
-        raise faults[0]
+    marks = (
+        cases.marking.delivered(caller.chat(name), caller.user, at) for name, at in asked.delivered.items()
+    )
+    await gather_limited(marks, _MAX_CONCURRENT_ACKS)
     return _DONE
 
 

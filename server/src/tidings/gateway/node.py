@@ -19,7 +19,6 @@ from tidings.bus.model import (
     decode_messages,
 )
 from tidings.bus.ports import BusEvent, Subscribed, Subscription, SubscriptionLost
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.ack_buffer import AckBuffer, OrdinalCache
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import NEVER_JOINED, ConnectedDevice
@@ -33,7 +32,7 @@ from tidings.gateway.resume.catch_up import CatchUp, OnCharge, RangeSender, Resu
 from tidings.gateway.resume.resume import ResumeService
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.session import Resume, Resumed
@@ -236,7 +235,7 @@ class GatewayNode:
         key, epoch = gone
         try:
             was_there = await self._deps.routes.remove(key, self._deps.gateway, epoch)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
         if was_there:
             self.ephemeral.unrouted(key.tenant, key.user)

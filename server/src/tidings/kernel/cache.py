@@ -56,7 +56,7 @@ class Cache[K, V]:
         if now < self._absent.get(key, 0.0):
             return None
         try:
-            return await self._loads(key, partial(self._refresh, key))
+            return await self._loads.run(key, partial(self._refresh, key))
         except TidingsError as error:
             if kept is None or not error.retryable or not self._outlasts(kept):
                 raise

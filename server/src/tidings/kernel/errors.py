@@ -108,6 +108,13 @@ class TidingsError(Exception):
         return f"/errors/{self.code}"
 
 
+class UnavailableError(Exception):
+    """An engine or service did not answer, or it is unknown whether it did what was asked. A retry can help.
+
+    Adapters raise it in place of the errors of their client library. The message starts with the name of the engine.
+    """
+
+
 def wrap_decoder[T](decode: Callable[[bytes], T], error_type: type[Exception]) -> Callable[[bytes], T]:
     """A decoder that raises `error_type` for a text that is none, as for all else that it can't read."""
 

@@ -8,10 +8,6 @@ missing then was lost, and publishing the event again can help; before that, it 
 from typing import NamedTuple
 
 
-class ConsumersUnavailableError(Exception):
-    """The brokers did not say how far the consumers are: asking again later can help."""
-
-
 class PartitionProgress(NamedTuple):
     """The end of a partition's log, and the offset up to which its consumers have handled it."""
 

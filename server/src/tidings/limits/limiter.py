@@ -7,17 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 from tidings.limits import rules
-from tidings.limits.model import (
-    Buckets,
-    LimiterUnavailableError,
-    LimitKind,
-    LimitPolicy,
-    LimitVerdict,
-    TakeResult,
-    TokenRequest,
-)
+from tidings.limits.model import Buckets, LimitKind, LimitPolicy, LimitVerdict, TakeResult, TokenRequest
 from tidings.limits.rules import BucketState
 
 type _Name = tuple[LimitKind, TenantId, str]
@@ -129,7 +122,7 @@ class RateLimiter:
         if self._may_ask():
             try:
                 taking = await self._shared.take(asks, policies)
-            except LimiterUnavailableError as error:
+            except UnavailableError as error:
                 self._on_unavailable(str(error))
             else:
                 self._on_available()

@@ -102,10 +102,6 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
     """Redis was not asked: each process counts for itself."""
 
 
-class LimiterUnavailableError(Exception):
-    """They did not answer, or not in time. The tokens may have been taken."""
-
-
 class NameKey(Protocol):
     async def read(self) -> bytes:
         """Return the key that names are hashed with, the same in every process; at most 64 bytes.
@@ -119,5 +115,5 @@ class Buckets(Protocol):
     """Atomic: from all that are asked, or from none."""
 
     async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
-        """Raises `LimiterUnavailableError`."""
+        """Raises `UnavailableError`."""
         ...

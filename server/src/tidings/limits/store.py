@@ -6,16 +6,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import cast
 
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import (
-    NO_TENANT,
-    LimiterUnavailableError,
-    LimitPolicy,
-    NameKey,
-    TakeResult,
-    TokenRequest,
-)
+from tidings.limits.model import NO_TENANT, LimitPolicy, NameKey, TakeResult, TokenRequest
 from tidings.limits.rules import token_cost
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -45,14 +38,14 @@ class RedisBuckets:
         try:
             keys = await self.keys(asks, policies)
         except TidingsError as error:
-            raise LimiterUnavailableError(str(error)) from error
+            raise UnavailableError(str(error)) from error
         args = [
             number for ask, policy in zip(asks, policies, strict=True) for number in _numbers(ask, policy)
         ]
         try:
             reply = await self._redis.run(_BY_COUNT[len(keys)], keys, *args, timeout_s=self._timeout_s)
         except RedisError as error:
-            raise LimiterUnavailableError(str(error)) from error
+            raise UnavailableError(f"Redis: {error}") from error
         is_allowed, *levels = cast("list[int]", reply)
         return TakeResult(bool(is_allowed), tuple(levels))
 

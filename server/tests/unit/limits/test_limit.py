@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 from tidings.limits.limiter import LocalBuckets, RateLimiter
-from tidings.limits.model import LimiterUnavailableError, LimitKind, LimitPolicy, TakeResult, TokenRequest
+from tidings.limits.model import LimitKind, LimitPolicy, TakeResult, TokenRequest
 
 ACME = TenantId("acme")
 POLICIES = {kind: LimitPolicy(count=1, period_s=60, burst=3) for kind in LimitKind}
@@ -33,7 +34,7 @@ class Shared:
     async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
         self.asked += 1
         if self.is_away:
-            raise LimiterUnavailableError("no answer in time")
+            raise UnavailableError("no answer in time")
         if self.left is not None:
             return TakeResult(is_allowed=False, levels=(self.left,) * len(asks))
         return TakeResult(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))

@@ -6,13 +6,12 @@ from typing import Final, Protocol, final
 
 from tidings.bus.model import ChatRowChanged
 from tidings.bus.ports import BusEvent, BusSubscriber, Subscribed, Subscription, SubscriptionLost
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.frames import chat_row_frame
 from tidings.gateway.hub import Hub
 from tidings.gateway.ports import ChatListing, DeviceChatRows
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.wire.codec import encode_push
@@ -128,7 +127,7 @@ class LargeChatChannels:
                 listening = await self._subscriber.subscribe_chat(
                     room.key, lambda heard: self._on_event(room, heard)
                 )
-            except RegistryUnavailableError:
+            except UnavailableError:
                 room.is_late = True
                 await asyncio.sleep(_RETRY_S)
             else:

@@ -10,7 +10,7 @@ from itertools import batched
 from typing import Final, final
 
 from tidings.bus.model import ConnectionReplaced, encode_messages
-from tidings.connections.model import GatewayId, RegistrationResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, RegistrationResult, Route
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, OfflineQueueKey, OfflineQueueMessage
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
@@ -28,7 +28,7 @@ from tidings.gateway.resume.plan import (
 )
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.fair_shares import FairSlots, release_slot
 from tidings.kernel.ids import ChatId, TenantId, UserId
@@ -216,7 +216,7 @@ class ResumeService:
             return None
         try:
             done = await self._route(device)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return None
         if done is None:
             # its route was lost, and the device came in elsewhere before we did: only a new socket takes over
@@ -344,5 +344,5 @@ class ResumeService:
         if before is None or before.gateway == self._gateway or not device.is_registered:
             return
         word = ConnectionReplaced(device.key.tenant, device.user, device.key.device, device.epoch)
-        with suppress(RegistryUnavailableError):
+        with suppress(UnavailableError):
             await self._parts.bus.publish_to_gateway(before.gateway, encode_messages((word,)))

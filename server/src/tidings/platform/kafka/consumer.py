@@ -17,7 +17,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.cimpl import murmur2
 from msgspec import Struct
 
-from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.fences import PartitionProgress
 from tidings.platform.kafka.config import KafkaConfig, KafkaHealth, KafkaHealthTracker, LibrdkafkaConfig, log
 from tidings.platform.kafka.consumer_thread import (
     ConsumerFatalError,
@@ -97,14 +98,14 @@ class KafkaConsumerLag[K: Hashable]:
         self._survey.close()
 
     async def progress(self, wanted: Collection[K]) -> Mapping[K, PartitionProgress]:
-        """Ask for the partitions of these alone. Raises `ConsumersUnavailableError`."""
+        """Ask for the partitions of these alone. Raises `UnavailableError`."""
         try:
             count = await self._survey.partitions(self._topic)
             # As `murmur2_random`, the publisher's partitioner, chooses.
             places = {each: murmur2(self._key_of(each), count) for each in wanted}
             lags = await self._survey.ask([(self._topic, place) for place in sorted(set(places.values()))])
         except KafkaException as error:
-            raise ConsumersUnavailableError(f"Kafka: {error_text(error.args[0])}") from error
+            raise UnavailableError(f"Kafka: {error_text(error.args[0])}") from error
         found = {
             each: lags[self._topic, place] for each, place in places.items() if (self._topic, place) in lags
         }
