@@ -6,8 +6,8 @@ import pytest
 from unit.tenants.tenants_env import ACME, TenantsEnv, content_key, opened, refusal, sealed
 
 from tidings.kernel.errors import Code
+from tidings.tenants.key_ring import KeyRewrapper
 from tidings.tenants.model import FINGERPRINT, GeneratedKey
-from tidings.tenants.rewrap import KeyRewrapper
 
 
 async def _used(world: TenantsEnv) -> bytes:
