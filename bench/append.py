@@ -63,7 +63,7 @@ class Stage:
         appends = Appender(AppendDeps(log, rows, SystemClock(), epoch=initial_epoch))
         self.manage = ChatCommands(rows, appends)
         keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())
-        self.send = MessageSender(
+        self.sender = MessageSender(
             appends, DynamoEditWriter(), keys=keys, may_send=may_send, clock=SystemClock()
         )
         self.client_keys = map(ClientKey, iter([new_ulid() for _ in range(KEYS_MADE)]))
@@ -80,7 +80,7 @@ class Stage:
         which = n % CHATS
         sender = UserId(f"a{which}")
         after = self.positions[which]
-        sent = await self.send(
+        sent = await self.sender.send(
             self.chats[which], sender, next(self.client_keys), Content(text=TEXT), after=after
         )
         self.positions[which] = sent.sequence

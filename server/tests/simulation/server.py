@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from fixtures.gateway_stubs import NoRequestLimiter, ignore_answer
 from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
 from simulation.group_member import GroupMember
@@ -37,13 +38,12 @@ from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
 from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
-from tidings.gateway.node_deps import NodeDeps, NodeOptions
-from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.request_handler import HandlerDeps
-from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
@@ -148,8 +148,9 @@ class Gateway:
         history = self.history = History(reader, joined.directs, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
-            change=MessageEdits(
+            limiter=NoRequestLimiter(),
+            sender=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
+            edits=MessageEdits(
                 appends,
                 reader,
                 changes,
@@ -159,7 +160,7 @@ class Gateway:
                 clock=clock,
             ),
             history=history,
-            marking=joined.marking,
+            watermarks=joined.marking,
         )
         connection = SimRedis(engines.redis, engines.network, process)
         traffic = TrafficStats()
@@ -175,6 +176,7 @@ class Gateway:
             history=history,
             marking=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
+            offline_notifier=NoOfflineEvents(),
             options=NodeOptions(renew_every_s=10.0),
         )
         self.routed = GatewayNode(world, hub, self._report)
@@ -183,7 +185,7 @@ class Gateway:
             dispatch=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
             hub=hub,
             timers=self._timers,
-            calls=RequestTasks(NoRequestMetrics(), self._report, 1_000),
+            calls=RequestTasks(ignore_answer, self._report, 1_000),
             traffic=traffic,
             now=clock.monotonic,
             node=self.routed,

@@ -14,7 +14,7 @@ _CALLED = [kind.name for kind in REQUESTS]
 
 @final
 class SocketMetrics:
-    """Fits the gateway's port `Measure`."""
+    """Metrics of answered requests."""
 
     def __init__(self, metrics: Metrics) -> None:
         labels = {"kind": _CALLED, "outcome": ["ok", "refused"]}
@@ -23,8 +23,8 @@ class SocketMetrics:
             "socket_call_seconds", "From a whole frame to its answer.", {"kind": _CALLED}
         )
 
-    def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
-        self._counts[kind, "ok" if is_ok else "refused"].inc()
+    def on_answered(self, kind: str, outcome: str, took_s: float) -> None:
+        self._counts[kind, outcome].inc()
         self._took[kind].observe(took_s)
 
 
@@ -63,12 +63,11 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     metrics.counter_callbacks("socket_frames_total", "Messages.", "way", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
     metrics.counter_callbacks("socket_bytes_total", "Bytes of messages.", "way", sizes)
-    if server.node is not None:
-        export_routed(metrics, server.node)
+    export_node(metrics, server.node)
 
 
-def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
-    counts = routed.counts
+def export_node(metrics: Metrics, node: GatewayNode) -> None:
+    counts = node.counts
     metrics.counter_callbacks(
         "gateway_pushes_total",
         "Pushes that were heard, and for devices: entries sent, held while one resumes, had before, ahead of a hole.",
@@ -92,17 +91,17 @@ def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
         "gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges
     )
     metrics.counter_callback(
-        "gateway_chat_rows_total", "Chat-list rows pushed to devices.", lambda: routed.chat_rows.pushed
+        "gateway_chat_rows_total", "Chat-list rows pushed to devices.", lambda: node.chat_rows.pushed
     )
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
-    rooms.set_function(lambda: len(routed.large_chats))
-    _export_signs(metrics, routed.ephemeral)
-    broadcasts = routed.inboxes.broadcasts
+    rooms.set_function(lambda: len(node.large_chats))
+    _export_signs(metrics, node.ephemeral)
+    broadcasts = node.inboxes.broadcasts
     metrics.counter_callback(
         "gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes
     )
     waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
-    waiting.set_function(lambda: len(routed.resuming))
+    waiting.set_function(lambda: len(node.resuming))
 
 
 def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:

@@ -20,9 +20,9 @@ from tidings.gateway.protocol_state import (
     ConnectionState,
     Effect,
     HandleRequest,
+    TypingThrottle,
     WriteFrame,
 )
-from tidings.gateway.typing_throttle import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings.kernel.token_bucket import TokenBucket
 from tidings.wire.close_codes import CloseCode, close_code_for_error, close_reason

@@ -196,7 +196,7 @@ class MessageSender[S]:
         self._may_send = may_send
         self._clock = clock
 
-    async def __call__(
+    async def send(
         self,
         chat: ChatKey,
         sender: UserId,

@@ -125,7 +125,7 @@ class Sender:
     async def send(self, told: SendOutcome) -> int:
         content = Content(text=told.key)
         key = ClientKey(told.key)
-        sent = await self.stage.sending(self.chat, UserId(self.user), key, content, after=told.after)
+        sent = await self.stage.sender.send(self.chat, UserId(self.user), key, content, after=told.after)
         return sent.sequence
 
 

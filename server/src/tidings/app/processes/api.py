@@ -219,7 +219,7 @@ class ApiWiring:
             credentials=credentials,
             chats=cases.manage,
             queries=ChatQueries(DynamoChatReader(client, cases.rows)),
-            send=cases.send,
+            send=cases.sender.send,
             change=cases.change,
             history=cases.history,
             chat_list=lists.chat_list,

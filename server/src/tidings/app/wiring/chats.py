@@ -233,7 +233,7 @@ class ChatServices:
     rows: DynamoChatStore
     reader: DynamoLogReader
     manage: ChatCommands
-    send: MessageSender[MemberStatus]
+    sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
 
@@ -257,7 +257,7 @@ def build_chat_services(
         rows=rows,
         reader=reader,
         manage=ChatCommands(rows, appends),
-        send=MessageSender(
+        sender=MessageSender(
             appends, changes, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
         ),
         change=MessageEdits(
