@@ -27,8 +27,9 @@ from tidings.gateway.fanout.memberships import ChatRowPusher, MembershipEffects
 from tidings.gateway.hub import Hub, LeaseRenewer
 from tidings.gateway.inbox_notifier import InboxNotifier
 from tidings.gateway.ports import ErrorReporter, NodeDeps
-from tidings.gateway.resume.catch_up import CatchUp, GapFiller, RangeSender, ResumeDeps
+from tidings.gateway.resume.catch_up import CatchUp, GapFiller, RangeSender
 from tidings.gateway.resume.resume import ResumeService
+from tidings.gateway.resume.resume_deps import ResumeDeps
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError

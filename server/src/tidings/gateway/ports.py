@@ -12,7 +12,8 @@ from tidings.delivery.chat_list import ChatList
 from tidings.delivery.ports import ChatRowReader, OfflineNotifier, OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.ephemeral.service import EphemeralDeps
-from tidings.gateway.resume.catch_up import CatchUpOptions, ResumeOptions
+from tidings.gateway.resume.catch_up import CatchUpOptions
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.targeting import BroadcastTargeting
 from tidings.inboxes.config_service import InboxConfigCache

@@ -13,7 +13,7 @@ from tidings.bus.model import DeviceTarget, Push, PushSlice
 from tidings.bus.ports import BusHandler, Subscription
 from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.fanout import dispatcher, large_chats
-from tidings.gateway.resume.catch_up import ResumeOptions
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.kernel.ids import ChatKey
 
 

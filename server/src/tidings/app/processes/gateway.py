@@ -45,8 +45,9 @@ from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.metrics import SocketMetrics, export_gateway
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.resume.catch_up import CatchUpOptions, ResumeOptions
+from tidings.gateway.resume.catch_up import CatchUpOptions
 from tidings.gateway.resume.plan import TailLimits
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.gateway.revocations import RevocationEnforcer
 from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener

@@ -2,28 +2,22 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import batched
 from typing import Final, NamedTuple, final
 
-from tidings.bus.ports import BusPublisher
-from tidings.connections.model import ConnectionRegistry
-from tidings.delivery.chat_list import ChatList
-from tidings.delivery.model import ChatListItem, ChatRow, OfflineQueueKey, OfflineQueueMessage
-from tidings.delivery.ports import ChatRowReader, OfflineQueue
-from tidings.gateway.ack_buffer import AckBuffer, OrdinalCache
+from tidings.delivery.model import ChatListItem
+from tidings.gateway.ack_buffer import OrdinalCache
 from tidings.gateway.connected_device import UNKNOWN, ChatPosition, ConnectedDevice
-from tidings.gateway.ephemeral.service import EphemeralService
-from tidings.gateway.fanout.large_chats import LargeChatChannels
 from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.gateway.frames import chat_row_frame, entry_frame, referenced_messages
-from tidings.gateway.resume.plan import MissedEntries, TailLimits, chat_head
+from tidings.gateway.resume.plan import MissedEntries
 from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fair_shares import release_slot
-from tidings.kernel.ids import ChatId, DeviceKey, UserId
+from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import History, HistorySlice, VisibleEntry
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.codec import encode_push
@@ -284,67 +278,3 @@ class GapFiller:
                 raise
         finally:
             position.is_reading = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
-    """Options of resumes.
-
-    at_once: resumes requested by devices that read concurrently. One tenant has at most the part `tenant_share`.
-    per_user: concurrent resumes of one user.
-    max_concurrent_resumes: concurrent resumes of connected devices that may have missed pushes.
-    within_s: a device that is not live after this time is closed.
-    tries: attempts for a device that may have missed pushes. Then it is closed, and reconnects.
-    max_queued: offline-queue messages that one resume reads.
-    """
-
-    at_once: int = 64
-    tenant_share: float = 0.8
-    per_user: int = 2
-    max_concurrent_resumes: int = 16
-    within_s: float = 30.0
-    tries: int = 6
-    max_queued: int = 1_000
-    tails: TailLimits = field(default_factory=TailLimits)
-
-
-class ResumeDeps(NamedTuple):
-    """The collaborators of `ResumeService`."""
-
-    routes: ConnectionRegistry
-    bus: BusPublisher
-    large_chats: LargeChatChannels
-    rows: ChatRowReader
-    queue: OfflineQueue
-    listing: ChatList
-    history: History
-    ranges: CatchUp
-    sender: RangeSender
-    acks: AckBuffer
-    ephemeral: EphemeralService
-
-    def ack_positions(
-        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow]
-    ) -> None:
-        """Treat the positions of a resume as acks. Only those between a row's watermark and its head are written."""
-        drained = device.drained or {}
-        for row in rows:
-            at = positions.get(row.chat, 0)
-            if row.chat in drained:
-                self.acks.delete_queued(device, row.chat, at)
-            delivered = row.delivered.sequence if row.delivered else 0
-            if delivered < at <= chat_head(row):
-                self.acks.take_resumed(device, row, at)
-
-
-async def drain_queue(queue: OfflineQueue, device: DeviceKey, limit: int) -> list[OfflineQueueMessage]:
-    """Read about `limit` messages of the user's offline queue, without deleting them."""
-    found: list[OfflineQueueMessage] = []
-    after: OfflineQueueKey | None = None
-    while len(found) < limit:
-        page = await queue.drain(device.tenant, device.user, after)
-        found += page.waiting
-        after = page.after
-        if after is None:
-            break
-    return found

@@ -19,25 +19,24 @@ from tidings.connections.model import GatewayId, RegistrationResult, RegistryUna
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
-from tidings.gateway.resume.catch_up import OnCharge, PageCharger, ResumeDeps, ResumeOptions, drain_queue
+from tidings.gateway.resume.catch_up import OnCharge, PageCharger
 from tidings.gateway.resume.plan import (
     MAX_POSITIONS,
     MissedEntries,
     ResumePlan,
     chat_head,
     current_positions,
-    has_missed_entries,
     large_chats,
     make_plan,
     with_removal,
 )
+from tidings.gateway.resume.resume_deps import ResumeDeps, ResumeOptions
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.fair_shares import FairSlots, release_slot
 from tidings.kernel.ids import ChatId, TenantId, UserId
-from tidings.messages.model import Entry
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.session import Resume, Resumed
 
@@ -204,7 +203,8 @@ class ResumeService:
         await failpoints.hit("gateway.subscribed")
         rows = await self._with_heads(device, rows, large)
         rows = await self._without_removed(device, current_positions(device, reported), rows)
-        queued = await self._queued(device, current_positions(device, reported), rows)
+        positions = current_positions(device, reported)
+        queued = await self._parts.queued(device, positions, rows, self._options.max_queued)
         await failpoints.hit("gateway.read")
         # Race: a gap filler that read a range when this resume began still sends it, and advances the position. Take
         # the positions only now, after the last await before the plan, so that the plan does not send the range again.
@@ -280,18 +280,6 @@ class ResumeService:
         for chat in removed:
             self._parts.large_chats.leave(device, chat)
         return [with_removal(row, removed[row.chat]) if row.chat in removed else row for row in rows]
-
-    async def _queued(
-        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow]
-    ) -> dict[ChatId, dict[int, Entry]]:
-        """Read the offline queue, but only if the device missed something."""
-        queued: dict[ChatId, dict[int, Entry]] = {}
-        if has_missed_entries(positions, rows):
-            device.drained = {}
-            for each in await drain_queue(self._parts.queue, device.key, self._options.max_queued):
-                device.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
-                queued.setdefault(each.chat.chat, {})[each.entry.sequence] = each.entry
-        return queued
 
     async def _send(self, device: ConnectedDevice, plan: ResumePlan, charges: PageCharger) -> None:
         self._start_positions(device, plan)
