@@ -24,7 +24,7 @@ from tidings.gateway.transport.handshake import HandshakeProtocol
 from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
     FragmentBuffer,
-    ListenerContext,
+    OpenSockets,
     ProtocolViolationError,
     SocketMixin,
     check_utf8,
@@ -63,9 +63,9 @@ class PicowsBackend:
                 ws.send(_TEXT, data)
 
     def open(
-        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+        self, transport: asyncio.Transport, context: OpenSockets, upgrade: UpgradeRequest, rest: bytes
     ) -> None:
-        socket = PicowsSocket(large_chats, upgrade)
+        socket = PicowsSocket(context, upgrade)
         protocol = WSProtocol(
             host_port=None,
             ws_path=None,
@@ -80,7 +80,7 @@ class PicowsBackend:
             auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
             # A ping passes through us, to count as heard.
             enable_auto_pong=False,
-            max_frame_size=large_chats.options.max_message_bytes,
+            max_frame_size=context.options.max_message_bytes,
             extra_headers=None,
             read_buffer_init_size=_READ_BUFFER_BYTES,
         )
@@ -115,12 +115,12 @@ class PicowsSocket(SocketMixin, WSListener):
     # Where the other parent is compiled, slots are much quicker to reach than a dictionary.
     __slots__ = (
         "_code",
+        "_context",
         "_fragments",
-        "_is_heard",
+        "_has_received",
         "_on_message",
         "_received_at",
         "_receiver",
-        "_rooms",
         "_timer",
         "_transport",
         "send",
@@ -131,12 +131,12 @@ class PicowsSocket(SocketMixin, WSListener):
     send: Callable[[bytes], None]
     _on_message: Callable[[bytes], None]
 
-    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
-        self._context = large_chats
+    def __init__(self, context: OpenSockets, upgrade: UpgradeRequest) -> None:
+        self._context = context
         self.upgrade = upgrade
-        self._is_open = True
+        self._has_received = True
         self._received_at = 0.0
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         self.ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: FragmentBuffer | None = None
@@ -154,7 +154,7 @@ class PicowsSocket(SocketMixin, WSListener):
         if self._code is None and transport.is_close_frame_sent:
             self._code = _number(transport.close_handshake.sent)
         self.ws = self._fragments = None
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         self._end(self)
 
     def library_closes(self) -> None:
@@ -164,7 +164,7 @@ class PicowsSocket(SocketMixin, WSListener):
         ws = self.ws
         if ws is None or self._code is not None:
             return
-        self._on_message = _unheard
+        self._on_message = _ignore
         self._schedule_abort()
         closing = cast("WSCloseHandshake | None", ws.close_handshake)
         if closing is not None and closing.recv is not None:
@@ -182,7 +182,7 @@ class PicowsSocket(SocketMixin, WSListener):
     @override
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One plain text frame is nearly all there is, so it is taken here without a detour."""
-        self._is_open = True
+        self._has_received = True
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
             if is_plain and frame.fin and frame.msg_type is _TEXT and self._fragments is None:
@@ -233,14 +233,14 @@ class PicowsSocket(SocketMixin, WSListener):
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
         self.ws = None
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         ws.disconnect()
         self._schedule_abort()
 
     @override
     def _send_close(self, code: int, reason: str) -> None:
         if self.ws is not None:
-            self._on_message = _unheard
+            self._on_message = _ignore
             self.ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
 
 
@@ -257,7 +257,7 @@ def _number(said: WSCloseInfo | None) -> int:
     return 0 if said is None else int(cast("int", said.code))
 
 
-def _unheard(_: bytes) -> None:
+def _ignore(_: bytes) -> None:
     """Before the beginning and after the end there is nobody."""
 
 

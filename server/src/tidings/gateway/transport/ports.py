@@ -2,7 +2,7 @@
 
 import ipaddress
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, Protocol
@@ -127,39 +127,6 @@ class ListenerStats:
 
     def refuse(self, status: int) -> None:
         self.refused[status] = self.refused.get(status, 0) + 1
-
-
-class Listener(Protocol):
-    """Accepts connections on one address."""
-
-    @property
-    def port(self) -> int: ...
-
-    @property
-    def sockets(self) -> Collection[Socket]:
-        """Those that are open, or closing."""
-        ...
-
-    @property
-    def tally(self) -> ListenerStats: ...
-
-    async def start(self) -> None: ...
-
-    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
-        """The same message to each of them, which must be of this listener: `send`, in the quickest way."""
-        ...
-
-    def stop_accepting(self) -> None:
-        """Nobody gets in any more, not even those at the door. Who is in stays."""
-        ...
-
-    async def all_closed(self) -> None:
-        """Waits until no connection is open."""
-        ...
-
-    async def close(self, code: int, reason: str = "") -> None:
-        """Stop accepting, close every connection, return when the last one is gone; within the linger time."""
-        ...
 
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network

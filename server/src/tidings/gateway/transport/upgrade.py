@@ -74,7 +74,7 @@ class RequestHeadParser:
             raise BadRequestHeadError(_TOO_LARGE)
         return None
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """It is not fed any more. The parser and it hold each other, and memory should not wait for the collector."""
         del self._parser
 

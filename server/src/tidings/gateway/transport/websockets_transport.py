@@ -19,7 +19,7 @@ from tidings.gateway.transport.listener import TransportBackend
 from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
     FragmentBuffer,
-    ListenerContext,
+    OpenSockets,
     ProtocolViolationError,
     SocketMixin,
     check_utf8,
@@ -44,9 +44,9 @@ class WebsocketsBackend:
             socket.send(data)
 
     def open(
-        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+        self, transport: asyncio.Transport, context: OpenSockets, upgrade: UpgradeRequest, rest: bytes
     ) -> None:
-        socket = WebsocketsSocket(large_chats, upgrade)
+        socket = WebsocketsSocket(context, upgrade)
         transport.set_protocol(socket)
         socket.connection_made(transport)
         if rest:
@@ -99,12 +99,12 @@ def _compression() -> ServerPerMessageDeflateFactory:
 class WebsocketsSocket(SocketMixin, asyncio.Protocol):
     """A connection, as the loop's transport sees it."""
 
-    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
-        self._context = large_chats
+    def __init__(self, context: OpenSockets, upgrade: UpgradeRequest) -> None:
+        self._context = context
         self.upgrade = upgrade
-        self._is_open = True
+        self._has_received = True
         self._received_at = 0.0
-        self._protocol = _opened(upgrade, large_chats.options)
+        self._protocol = _opened(upgrade, context.options)
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: FragmentBuffer | None = None
 
@@ -137,7 +137,7 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
         """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
         messages go in between, where they belong.
         """
-        self._is_open = True
+        self._has_received = True
         self._protocol.receive_data(data)
         answers = self._protocol.data_to_send()
         for frame in self._protocol.events_received():
