@@ -68,7 +68,7 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
     city: InstallationProcesses, tmp_path: Path
 ) -> None:
     one, two, api, other, worker = city.ready(
-        "gateway", "gateway", "api", "api", "notices", NOTICES_BROADCAST_SPREAD_S="1", TESTING_PAUSE_AT=""
+        "gateway", "gateway", "api", "api", "notices", INBOXES_BROADCAST_SPREAD_S="1", TESTING_PAUSE_AT=""
     )
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]

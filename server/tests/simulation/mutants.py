@@ -11,7 +11,6 @@ from simulation.device import Device
 from simulation.redis import Redis
 
 from tidings.bus.ports import Subscribed
-from tidings.connections.model import RegistryUnavailableError
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.fanout import Fanout
 from tidings.delivery.progress import ChatProgress
@@ -22,6 +21,7 @@ from tidings.gateway.hub import LeaseRenewer
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.resume.resume import ResumeService
 from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
 from tidings.messages.history import History
 from tidings.messages.log_view import LogView
 from tidings.messages.ports import COMMITTED
@@ -181,7 +181,7 @@ async def _late_alone(self: DeliveryWorker, done: Any) -> None:
     if behind < done.first - 1:
         await self._from_log(done.chat, behind, done.first - 1)
         done = done._replace(first=behind + 1)
-    with suppress(RegistryUnavailableError):
+    with suppress(UnavailableError):
         self._memory.get(done.chat).mark_processed(
             await self._stores.checkpoints.advance(done.chat, done.first, done.last)
         )

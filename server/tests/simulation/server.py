@@ -30,7 +30,7 @@ from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.store import DynamoOfflineQueue
 from tidings.ephemeral.presence import PresenceAccess
@@ -47,7 +47,7 @@ from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
 from tidings.messages.append_queue import AppendDeps as LogWorld
 from tidings.messages.edits import ChangePermissions, MessageEdits
@@ -141,7 +141,9 @@ class Gateway:
         reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
         told = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
-            LogWorld(DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told)
+            LogWorld(
+                DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told.publish
+            )
         )
         self.manage = ChatCommands(rows, appends)
         joined = build_chat_lists(client, keys, clock)
@@ -218,7 +220,7 @@ class Gateway:
 
     def _report(self, what: str, error: BaseException) -> None:
         """What fails for want of an engine is foreseen: somebody tries again."""
-        if not isinstance(error, TidingsError | RegistryUnavailableError):
+        if not isinstance(error, TidingsError | UnavailableError):
             self._scheduler.faults.append(f"{self.process.name}: {what}: {error!r}")
 
 

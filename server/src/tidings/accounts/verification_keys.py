@@ -70,7 +70,7 @@ class KeySetCache[S]:
         if age >= 2 * self._policy.refresh_s or (seek and kid not in held.keys):
             if self._is_due(held):
                 # what it brings counts even if the source was driven out meanwhile
-                held = await self._refreshes(source, partial(self._refresh, source))
+                held = await self._refreshes.run(source, partial(self._refresh, source))
         elif age >= self._policy.refresh_s and self._is_due(held):
             # nobody waits for this one: the keys at hand will do for as long again
             self._refreshes.start(source, partial(self._refresh, source))

@@ -1,6 +1,6 @@
 """Bound the time, the size of heads and the number of connections, around uvicorn's protocol, which bounds none.
 
-A request that is incomplete after `receive_s` is answered 408; a head that is too large is answered 431. Both close
+A request that is incomplete after `request_timeout_s` is answered 408; a head that is too large is answered 431. Both close
 the connection. A connection for which there is no room (`shares`) is answered 503.
 """
 
@@ -32,7 +32,7 @@ _LINGER_BYTES = 1024 * 1024
 class HttpBounds:
     """`max_head_bytes` counts names and values of all headers, trailers of a chunked body included, and the URL."""
 
-    receive_s: float
+    request_timeout_s: float
     keep_alive_s: int
     docs_root: str
     quota: ConnectionQuota
@@ -168,7 +168,11 @@ class _BoundedProtocol(HttpToolsProtocol):
             unnamed.on_forwarded(self.client[0])
 
     def _arm(self) -> None:
-        wait_s = min(self.bounds.receive_s, _CROWDED_S) if self._is_crowded else self.bounds.receive_s
+        wait_s = (
+            min(self.bounds.request_timeout_s, _CROWDED_S)
+            if self._is_crowded
+            else self.bounds.request_timeout_s
+        )
         self._timer = self.loop.call_later(wait_s, self._expire)
 
     def _disarm(self) -> None:
@@ -184,7 +188,7 @@ class _BoundedProtocol(HttpToolsProtocol):
             self._arm()  # it is we who don't read on
             return
         if self._may_answer():
-            message = f"The request was not whole after {self.bounds.receive_s:g} seconds."
+            message = f"The request was not whole after {self.bounds.request_timeout_s:g} seconds."
             self.transport.write(self._problem(TidingsError(Code.REQUEST_TOO_SLOW, message)))
         self._abandon()
         self.transport.close()

@@ -37,8 +37,8 @@ MIN_SECRET_BYTES = 16
 class ApiOptions:
     """`cursor_secrets`: the first signs, all verify, so that a secret can be replaced. The same in every process.
 
-    `docs_root` is put before the links to the pages of error codes. `trusts_trace`: traces of callers are gone on with.
-    `allowed_origins`: web pages that may call. `serves_docs`: `/docs` and `/openapi.json` are open to all.
+    `docs_root` is put before the links to the pages of error codes. `trust_traceparent`: traces of callers are gone on with.
+    `allowed_origins`: web pages that may call. `serve_docs`: `/docs` and `/openapi.json` are open to all.
     """
 
     cursor_secrets: tuple[Secret, ...]
@@ -46,9 +46,9 @@ class ApiOptions:
     max_body_depth: int = 16
     max_body_values: int = 4_000
     docs_root: str = "/"
-    trusts_trace: bool = False
+    trust_traceparent: bool = False
     allowed_origins: AllowedOrigins = NO_ORIGINS
-    serves_docs: bool = True
+    serve_docs: bool = True
 
     def __post_init__(self) -> None:
         if not self.cursor_secrets or any(

@@ -179,7 +179,7 @@ async def open_inbox_services() -> AsyncIterator[InboxServices]:
         explain_missing_tenant(settings, client),
     ):
         cases, live = build_serving_inboxes(
-            client, keys, clock, KafkaChunkPublisher(publisher), redis, settings=settings.notices
+            client, keys, clock, KafkaChunkPublisher(publisher), redis, settings=settings.inboxes
         )
         yield cases
         await live.wait_idle(_PROGRESS_EVERY_S)

@@ -1,4 +1,4 @@
-"""`tidings tables plan | apply | check | doc`."""
+"""`tidings tables plan | apply | check`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tidings.app.wiring.tables import load_tables_plan, tables_control_plane, ta
 from tidings.cli.output import echo, show_plan, show_progress
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import ChangeKind, PlanLine
-from tidings.schema.tables import apply, diff, docs_page
+from tidings.schema.tables import apply, diff
 from tidings.schema.tables.apply import PACE, apply_tables
 from tidings.schema.tables.control_plane import TableControlPlane
 from tidings.schema.tables.declaration import TABLES
@@ -54,13 +54,6 @@ def check() -> None:
             details={"drift": list(plan.drift)},
         )
     echo(f"ok: {len(TABLES)} tables as declared")
-
-
-@group.command()
-@click.argument("name", type=click.Choice(sorted(docs_page.PAGES)))
-def doc(name: str) -> None:
-    """Print a reference page in Markdown: `tables` or `access-patterns`."""
-    echo(docs_page.PAGES[name](), nl=False)
 
 
 def _apply(plane: TableControlPlane, plan: diff.TablesPlan, timeout_s: float) -> None:

@@ -1,4 +1,4 @@
-"""`tidings topics plan | apply | check | doc`."""
+"""`tidings topics plan | apply | check`."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from tidings.app.wiring.topics import topics_control_plane, topics_plan
 from tidings.cli.output import echo, show_plan, show_progress
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import ChangeKind
-from tidings.schema.topics import diff, docs_page
+from tidings.schema.topics import diff
 from tidings.schema.topics.control_plane import PACE, TopicControlPlane, apply_topics
 from tidings.schema.topics.model import TOPICS
 
@@ -61,12 +61,6 @@ def check() -> None:
             details={"drift": list(plan.drift)},
         )
     echo(f"ok: {len(TOPICS)} topics as declared")
-
-
-@group.command()
-def doc() -> None:
-    """Print the reference page of the topics, in Markdown."""
-    echo(docs_page.topics_page(), nl=False)
 
 
 def _apply(plane: TopicControlPlane, plan: diff.TopicsPlan, timeout_s: float) -> None:

@@ -12,10 +12,6 @@ GatewayId = NewType("GatewayId", str)
 """New at each start of a process, so that what was meant for the one before can't reach it."""
 
 
-class RegistryUnavailableError(Exception):
-    """Redis did not answer, or nobody knows whether it did what was asked."""
-
-
 class LookupResult[K, V](NamedTuple):
     """What a look-up of many keys found out, key by key. Each shard of Redis answers or fails by itself.
 

@@ -3,7 +3,6 @@
 All keys of a user stand in one slot; so do a chat's. Calls for many users leave together, one for each.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,10 +15,11 @@ from tidings.connections.model import (
     HeldRoute,
     LookupResult,
     RegistrationResult,
-    RegistryUnavailableError,
     RenewalResult,
     Route,
 )
+from tidings.kernel.concurrency import gather_results
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -126,24 +126,15 @@ def routes_from_reply(found: list[bytes]) -> list[Route]:
 
 async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
     """Ask for each key by itself: a shard that does not answer leaves its own keys unknown, and no others."""
-    if len(keys) == 1:
-        # A task costs more than the call, and most look-ups are of one key.
-        try:
-            return LookupResult({keys[0]: await call(keys[0])})
-        except RedisError as error:
-            return LookupResult({}, frozenset(keys), str(error))
     found: dict[K, V] = {}
     failed: dict[K, RedisError] = {}
-    for some in batched(keys, MAX_PER_CALL):
-        for key, outcome in zip(
-            some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
-        ):
-            if isinstance(outcome, RedisError):
-                failed[key] = outcome
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                found[key] = outcome
+    for key, outcome in zip(keys, await gather_results(map(call, keys), MAX_PER_CALL), strict=True):
+        if isinstance(outcome, RedisError):
+            failed[key] = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            found[key] = outcome
     return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
 
 
@@ -152,7 +143,7 @@ def translate_redis_errors() -> Iterator[None]:
     try:
         yield
     except RedisError as error:
-        raise RegistryUnavailableError(str(error)) from error
+        raise UnavailableError(f"Redis: {error}") from error
 
 
 @lru_cache(maxsize=50_000)

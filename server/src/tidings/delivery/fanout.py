@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidings.bus.model import Push, ResumeSignal, encode_messages, group_by_gateway
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
 from tidings.delivery.ports import BusPublisher, OfflineNotifier, OfflineQueue, RouteLookup
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
@@ -110,7 +110,7 @@ class Fanout:
             self._bus.publish_to_chat(each.chat, _on_channel(each)) for each in channels
         )
         for each, outcome in zip(channels, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 late.add([each.chat], str(outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -132,7 +132,7 @@ class Fanout:
         found: dict[GatewayId, bool] = {}
         failed: dict[GatewayId, str] = {}
         for gateway, outcome in zip(going, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 failed[gateway] = str(outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -158,7 +158,7 @@ class Fanout:
         )
         for outcome in removed:
             # A route that can't be deleted now is found stale again, or its lease runs out.
-            if isinstance(outcome, BaseException) and not isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, UnavailableError):
                 raise outcome
         return {person for person, routes in found.items() if any(r.gateway not in gone for r in routes)}
 

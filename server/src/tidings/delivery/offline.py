@@ -129,7 +129,7 @@ class OfflineQueueRedactor:
         self._log = log
         self._reactions = reactions
 
-    async def __call__(self, chat: ChatKey, run: EntryRun) -> None:
+    async def redact(self, chat: ChatKey, run: EntryRun) -> None:
         """What is older than the queues keep anything needs no deletes, which cost as much as writes."""
         for entry in run:
             if entry.kind is not EntryKind.REDACTION or entry.refers_to is None:

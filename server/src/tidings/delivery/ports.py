@@ -102,7 +102,7 @@ class ReactionReader(Protocol):
 
 
 class RouteLookup(Protocol):
-    """Where devices are connected. Calls about one key raise `RegistryUnavailableError` while its shard does not answer."""
+    """Where devices are connected. Calls about one key raise `UnavailableError` while its shard does not answer."""
 
     async def look_up(
         self, tenant: TenantId, users: Sequence[UserId]

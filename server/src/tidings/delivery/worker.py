@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan, rules
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector
@@ -29,7 +29,7 @@ from tidings.delivery.ports import DeliveryCheckpoints, LogReader
 from tidings.delivery.progress import LATE_ENTRIES, ProgressCache
 from tidings.delivery.rules import EntryRun
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
@@ -65,7 +65,7 @@ class WorkerDeps:
     rows: ChatRowProjector
     audience: CachedAudience
     log: LogReader
-    withdrawing: OfflineQueueRedactor
+    redactor: OfflineQueueRedactor
     checkpoints: DeliveryCheckpoints
 
 
@@ -228,7 +228,7 @@ class DeliveryWorker:
         """Step 2. From where on all is handled that lies before the run; None if Redis went away over that."""
         self._stores.audience.follow(chat, run)
         missed = await self._stores.rows.handle(chat, run)
-        await self._stores.withdrawing(chat, run)
+        await self._stores.redactor.redact(chat, run)
         if missed is None:
             return run[0].sequence
         return missed.after + 1 if await self._from_log(chat, *missed) else None
@@ -288,7 +288,7 @@ class DeliveryWorker:
             first = behind + 1
             try:
                 behind = await self._stores.checkpoints.advance(done.chat, first, last)
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 self._notify_offline(str(error))
                 return
             if behind >= last:
@@ -303,7 +303,7 @@ class DeliveryWorker:
             mark = await self._stores.checkpoints.advance(chat, first, handled)
             if mark < handled:
                 await self._stores.checkpoints.advance(chat, mark + 1, handled)
-        except RegistryUnavailableError as error:
+        except UnavailableError as error:
             self._notify_offline(str(error))
 
     def _late(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""What signs ask of the world. Whatever stands in Redis raises `RegistryUnavailableError` while nobody answers."""
+"""What signs ask of the world. Whatever stands in Redis raises `UnavailableError` while nobody answers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol

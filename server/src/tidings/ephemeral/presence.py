@@ -1,18 +1,19 @@
 """Whose presence a user may see: of those with whom he shares a chat now, who do not block him and do not hide.
 
-Who hides sees nobody either. What it costs is in `docs/explanation/signs.md`.
+Who hides sees nobody either. What it costs is in `docs/explanation/ephemeral-events.md`.
 """
 
 import asyncio
 from collections.abc import Collection, Container, Sequence
-from itertools import batched
 from typing import Final, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
 from tidings.chats.model import direct_chat_key
-from tidings.connections.model import RegistryUnavailableError, Route
+from tidings.connections.model import Route
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import BusPublisher, PresenceStore, RouteLookup, VisibilityReader
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 
 _MAX_CONCURRENT_QUERIES: Final = 8
@@ -48,11 +49,10 @@ class PresenceAccess:
         self, tenant: TenantId, chats: Container[ChatId], users: Collection[UserId]
     ) -> set[UserId]:
         """Those with whom there is no direct chat: one Query each, of their rows."""
-        found: set[UserId] = set()
-        for some in batched(sorted(users), _MAX_CONCURRENT_QUERIES):
-            theirs = await asyncio.gather(*(self._visibility.chats_of(tenant, user) for user in some))
-            found |= {user for user, his in zip(some, theirs, strict=True) if any(c in chats for c in his)}
-        return found
+        ordered = sorted(users)
+        reads = (self._visibility.chats_of(tenant, user) for user in ordered)
+        theirs = await gather_limited(reads, _MAX_CONCURRENT_QUERIES)
+        return {user for user, own in zip(ordered, theirs, strict=True) if any(c in chats for c in own)}
 
 
 @final
@@ -66,7 +66,7 @@ class PresenceQuery:
         """Who may not see is told what is told of somebody of whom nothing is known; so is everybody without Redis."""
         try:
             return await self._watching.one(tenant, viewer, user)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return UNKNOWN
 
     async def changed(self, tenant: TenantId, user: UserId) -> None:
@@ -77,14 +77,14 @@ class PresenceQuery:
         try:
             found = await self._routes.look_up(tenant, [user])
             await self._signal_resume(tenant, user, found.found.get(user, ()))
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
 
     async def reconsider(self, tenant: TenantId, user: UserId) -> None:
         """Those who watch him judge anew. Never raises for Redis."""
         try:
             await self._bus.publish_presence(tenant, user, PresenceHint.RULES.encode())
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
 
     async def _signal_resume(self, tenant: TenantId, user: UserId, routes: Sequence[Route]) -> None:

@@ -6,17 +6,18 @@ Step 2 of the flow "a receipt". Work does not grow with members: nobody looks up
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import batched
 from typing import Final, NamedTuple, final
 
 from tidings.bus.model import ChatRowChanged, OwnReadAdvanced, encode_messages, group_by_gateway
 from tidings.bus.model import encode_messages as encode_words
 from tidings.chats.model import ChatType, Membership, chat_type
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
 from tidings.ephemeral.ports import BusPublisher, ChatReader, RouteLookup, WatermarkReader
+from tidings.kernel.concurrency import gather_results
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 
 MAX_CHATS: Final = 20_000
@@ -104,15 +105,11 @@ class ReceiptPublisher:
     ) -> None:
         for tenant, users in reads.items():
             await self._publish_own(tenant, users)
-        for some in batched(chats.items(), _MAX_CONCURRENT):
-            done = await asyncio.gather(
-                *(
-                    self._bus.publish_ephemeral(chat, encode_event(ReceiptsEvent(tuple(got.values()))))
-                    for chat, got in some
-                ),
-                return_exceptions=True,
-            )
-            self._count(done)
+        sending = (
+            self._bus.publish_ephemeral(chat, encode_event(ReceiptsEvent(tuple(got.values()))))
+            for chat, got in chats.items()
+        )
+        self._count(await gather_results(sending, _MAX_CONCURRENT))
 
     async def _publish_own(self, tenant: TenantId, users: _Reads) -> None:
         """By routes: a device need not have the chat on its screen for its badge to be right."""
@@ -134,7 +131,7 @@ class ReceiptPublisher:
 
     def _count(self, done: Sequence[object], words: int = 1) -> None:
         for outcome in done:
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 self.stats.dropped += 1
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -217,5 +214,5 @@ class ChatRowNotifier:
                 for gateway, devices in going.items()
             )
             await asyncio.gather(*sending)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return

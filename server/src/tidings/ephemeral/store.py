@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import cast, final
 
-from tidings.connections.model import RegistryUnavailableError
 from tidings.connections.store import call_each, translate_redis_errors, user_keys
 from tidings.ephemeral.model import Presence, PresenceRecord, PresenceStatus
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -33,7 +33,7 @@ class RedisPresenceStore:
 
         answers = await call_each(look, users)
         if answers.unknown and not answers.found:
-            raise RegistryUnavailableError(answers.failure)
+            raise UnavailableError(f"Redis: {answers.failure}")
         return {user: presence_from_reply(*answer) for user, answer in answers.found.items()}
 
 

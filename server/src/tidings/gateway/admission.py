@@ -11,6 +11,7 @@ from typing import final
 
 from tidings.gateway.transport.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code
+from tidings.kernel.token_bucket import TokenBucket
 from tidings.limits.rules import address_key
 
 _TITLE = "Too many devices are connecting at once"
@@ -26,7 +27,7 @@ class AdmissionOptions:
     `jitter_s` parts those who were told the same; `max_wait_s` is the longest anybody is told to wait.
     """
 
-    connects_per_s: float = 500.0
+    max_connects_per_s: float = 500.0
     burst: int = 500
     per_address_per_s: float | None = None
     jitter_s: float = 1.0
@@ -43,8 +44,7 @@ class ConnectLimiter:
         """`draw` gives numbers from 0 to 1."""
         self._options = options
         self._draw = draw
-        self._tokens = float(options.burst)
-        self._filled_at = now
+        self._bucket = TokenBucket(options.max_connects_per_s, options.burst, now)
         self._booked_until = now
 
     def take(self, now: float, *, is_reserved: bool = False) -> int | None:
@@ -52,25 +52,17 @@ class ConnectLimiter:
 
         `is_reserved`: one burst more is kept for these, so that others can't use up what they need.
         """
-        self._fill(now)
-        if self._tokens >= (1 - self._options.burst if is_reserved else 1):
-            self._tokens -= 1
+        if self._bucket.take_if_available(now, overdraft=self._options.burst if is_reserved else 0):
             return None
         return self._book(now)
 
     def is_unused(self, now: float) -> bool:
-        self._fill(now)
-        return self._tokens == self._options.burst
-
-    def _fill(self, now: float) -> None:
-        gained = (now - self._filled_at) * self._options.connects_per_s
-        self._tokens = min(float(self._options.burst), self._tokens + gained)
-        self._filled_at = now
+        return self._bucket.is_full(now)
 
     def _book(self, now: float) -> int:
         """Bookings of devices that never return lapse by themselves, as time passes them."""
         options = self._options
-        slot = max(self._booked_until, now) + 1 / options.connects_per_s
+        slot = max(self._booked_until, now) + 1 / options.max_connects_per_s
         if slot - now > options.max_wait_s:
             return round(options.max_wait_s * (0.5 + self._draw() / 2) * 1_000)
         self._booked_until = slot
@@ -79,7 +71,7 @@ class ConnectLimiter:
 
 def max_admission_delay_s(clients: int, options: AdmissionOptions) -> float:
     """So many at once, each coming back when told: all are in by then. A fifth is for those told twice."""
-    return 1.2 * clients / options.connects_per_s + 2 * options.jitter_s
+    return 1.2 * clients / options.max_connects_per_s + 2 * options.jitter_s
 
 
 @final
@@ -97,7 +89,7 @@ class UpgradeLimiter:
         if options.per_address_per_s is not None:
             rate = options.per_address_per_s
             burst = max(1, round(rate * _BURST_S))
-            self._own = replace(options, connects_per_s=rate, burst=burst)
+            self._own = replace(options, max_connects_per_s=rate, burst=burst)
         self._of_address: OrderedDict[str, ConnectLimiter] = OrderedDict()
 
     def admit(self, upgrade: UpgradeRequest) -> AdmissionResult:

@@ -6,7 +6,6 @@ so many devices, so many pushes in each tenth of a second, and it is not always 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import batched
 from typing import Final, NamedTuple, Protocol, final
 
 from tidings.gateway.connected_device import ConnectedDevice
@@ -20,6 +19,7 @@ from tidings.inboxes.broadcasts.model import (
     rollout_bucket,
 )
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId, stable_hash
 from tidings.wire.codec import encode_push
@@ -264,15 +264,10 @@ class AnnouncementFactory:
     ) -> list[ConnectedDevice]:
         if reach.segment is None:
             return devices
-        segment, holds = reach.segment, set[UserId]()
-
-        async def ask(user: UserId) -> None:
-            if await self._cases.audience.is_in(self._log.tenant, segment, user):
-                holds.add(user)
-
-        for some in batched({device.user: None for device in devices}, _MAX_CONCURRENT_ASKED):
-            await asyncio.gather(*map(ask, some))
-        return [device for device in devices if device.user in holds]
+        users = list({device.user: None for device in devices})
+        asked = (self._cases.audience.is_in(self._log.tenant, reach.segment, user) for user in users)
+        is_in = dict(zip(users, await gather_limited(asked, _MAX_CONCURRENT_ASKED), strict=True))
+        return [device for device in devices if is_in[device.user]]
 
 
 def _always(news: BroadcastUpdate) -> FrameFactory:

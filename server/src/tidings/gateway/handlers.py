@@ -1,9 +1,7 @@
 """Handlers of client requests, and the table that finds them. To add a request, write a handler and add it to `HANDLERS`."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from itertools import batched
 from typing import Any, Final, final
 
 from msgspec import Struct
@@ -18,6 +16,7 @@ from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot, NotificationId
 from tidings.inboxes.queries import NotificationFilter
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import (
     ChatId,
@@ -189,15 +188,8 @@ async def ack(context: RequestContext, frame: Ack) -> Ok:
     """Buffer the acks of entries that this gateway sent, and write the others. Raise the first failure after all."""
     device, acks = context.device, context.node.acks
     others = [each for each in frame.delivered.items() if not acks.take(device, ChatId(each[0]), each[1])]
-    failures: list[BaseException] = []
-    for some in batched(others, _MAX_CONCURRENT_ACKS):
-        writes = (
-            context.cases.watermarks.delivered(context.chat(name), context.user, at) for name, at in some
-        )
-        outcomes = await asyncio.gather(*writes, return_exceptions=True)
-        failures += [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    if failures:
-        raise failures[0]
+    writes = (context.cases.watermarks.delivered(context.chat(name), context.user, at) for name, at in others)
+    await gather_limited(writes, _MAX_CONCURRENT_ACKS)
     return _OK
 
 

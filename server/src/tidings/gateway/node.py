@@ -16,7 +16,6 @@ from tidings.bus.model import (
     decode_messages,
 )
 from tidings.bus.ports import BusEvent, Subscribed, Subscription, SubscriptionLost
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.ack_buffer import AckBuffer, OrdinalCache
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import NEVER_JOINED, ConnectedDevice
@@ -32,7 +31,7 @@ from tidings.gateway.resume.resume import ResumeService
 from tidings.gateway.resume.resume_deps import ResumeDeps
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
 from tidings.wire.close_codes import CloseCode
 
@@ -63,7 +62,7 @@ class GatewayNode:
         self.chat_rows = ChatRowPusher(deps.rows, deps.listing, hub, on_error)
         ordinals = OrdinalCache()
         self.acks = AckBuffer(
-            deps.marking, deps.queue, ordinals, within_s=deps.options.ack_within_s, report=on_error
+            deps.marking, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
         )
         self._build_pushes(deps, ordinals)
         self.leases = LeaseRenewer(
@@ -227,7 +226,7 @@ class GatewayNode:
         key, epoch = route
         try:
             existed = await self._deps.routes.remove(key, self._deps.gateway, epoch)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return
         if existed:
             self.ephemeral.unrouted(key.tenant, key.user)

@@ -75,12 +75,12 @@ class NodeOptions:
     """Options of a gateway node.
 
     renew_every_s: interval at which the leases of all routes are renewed.
-    ack_within_s: how long an ack waits for further acks of the same user and chat before it is written.
+    ack_flush_s: how long an ack waits for further acks of the same user and chat before it is written.
     broadcast_spread_s: period over which the connected devices are notified of a broadcast.
     """
 
     renew_every_s: float = 10.0
-    ack_within_s: float = 1.0
+    ack_flush_s: float = 1.0
     broadcast_spread_s: float = 30.0
     resume: ResumeOptions = field(default_factory=ResumeOptions)
     ranges: CatchUpOptions = field(default_factory=CatchUpOptions)

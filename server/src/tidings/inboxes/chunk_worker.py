@@ -1,6 +1,5 @@
 """Who of a chunk is not given a notice, because its inbox wants users with a profile and he has none."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from enum import Enum
 
@@ -29,6 +28,7 @@ from tidings.inboxes.ports import (
 from tidings.inboxes.state import InboxStateService
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -171,16 +171,9 @@ class ChunkWorker:
 
     async def _each(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> list[UserId]:
         doing = self._actions(job.kind, content)
-        gate = asyncio.Semaphore(MAX_CONCURRENT)
-
-        async def one(user: UserId) -> bool:
-            async with gate:
-                return await _is_done(doing, InboxKey(job.tenant, user, content.inbox))
-
-        # all of them, also after a fault: what is still at work would meet its own repeat
-        outcomes = await asyncio.gather(*map(one, users), return_exceptions=True)
-        for fault in (each for each in outcomes if isinstance(each, BaseException)):
-            raise fault
+        calls = (_is_done(doing, InboxKey(job.tenant, user, content.inbox)) for user in users)
+        # All users are processed, also after an error: a retry must not meet a write that is still in flight.
+        outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
     def _actions(self, kind: JobKind, content: NotificationContent) -> UserAction:

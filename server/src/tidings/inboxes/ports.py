@@ -253,7 +253,7 @@ class RouteLookup(Protocol):
 
 class BusPublisher(Protocol):
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        """Raises `RegistryUnavailableError`."""
+        """Raises `UnavailableError`."""
         ...
 
 

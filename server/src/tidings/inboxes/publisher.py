@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.broadcasts.ports import BroadcastBus
 from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.inboxes.ports import BusPublisher, InboxEvent, RouteLookup
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
 MAX_PENDING_LOGS = 1_000
@@ -66,7 +67,7 @@ class BroadcastLogPublisher:
             said = BroadcastLogAdvanced(word.sequence, tuple(word.amended))
             try:
                 await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((said,)))
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 _log.warning("nobody is told of broadcasts for a moment: %s", error)
                 self._retry(log, word)
                 await asyncio.sleep(_RETRY_S)
@@ -193,7 +194,7 @@ class InboxChangePublisher:
                     await self._bus.publish_to_gateway(
                         gateway, encode_messages(tuple(word for _, word in some))
                     )
-            except RegistryUnavailableError as error:
+            except UnavailableError as error:
                 why = str(error)
                 untold |= {owner: waiting[owner] for owner, _ in mine}
         return untold, why

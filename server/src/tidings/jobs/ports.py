@@ -67,5 +67,5 @@ class ChunkPublisher(Protocol):
 
 class Consumers(Protocol):
     async def progress(self, refs: Collection[ChunkRef], /) -> Mapping[ChunkRef, PartitionProgress]:
-        """Ask for the partition that each chunk is published to. Raises `ConsumersUnavailableError`."""
+        """Ask for the partition that each chunk is published to. Raises `UnavailableError`."""
         ...

@@ -9,8 +9,7 @@ from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobPro
 from tidings.jobs.ports import ChunkPublisher, Consumers, DueStore, JobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -149,7 +148,7 @@ class JobSweeper:
             return rules.Silence(missing, ())
         try:
             reached = await self._consumers.progress(missing)
-        except ConsumersUnavailableError:
+        except UnavailableError:
             return rules.Silence((), due.fences)  # Kafka would not take the chunks either.
         # After the offsets: a worker that has committed past a fence marked its chunks before.
         done = await self._store.done(job.tenant, job.id)

@@ -8,6 +8,7 @@ from itertools import batched
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkResult, DueJob, Job, JobId, JobKind, JobState
 from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.platform.dynamo.client import DynamoClient
@@ -142,14 +143,12 @@ class DynamoJobStore:
     ) -> None:
         until = self._chunk_ttl(job, kept_days)
         items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
-        gate = asyncio.Semaphore(_WRITERS)
-
-        async def put(some: tuple[dict[str, ItemValue], ...]) -> None:
-            async with gate:
-                await self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
-
+        writes = (
+            self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
+            for some in batched(items, _MAX_CONCURRENT_CHUNKS)
+        )
         try:
-            await asyncio.gather(*(put(some) for some in batched(items, _MAX_CONCURRENT_CHUNKS)))
+            await gather_limited(writes, _WRITERS)
         except DynamoError as error:
             raise_write_error(error)
 

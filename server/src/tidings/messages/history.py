@@ -1,12 +1,11 @@
 """The flow "history": what a user may see of a chat, page by page. Every answer says which range it covers."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
-from itertools import batched
 from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import sender as contents
@@ -110,10 +109,8 @@ class History:
         if user is not None and sequences:
             intervals = await self._interval_reader.intervals(chat, user)
             sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
-        found: list[Entry] = []
-        for some in batched(sorted(sequences), _MAX_CONCURRENT_ONES):
-            read = await asyncio.gather(*(self._reader.one(chat, sequence) for sequence in some))
-            found += [entry for entry in read if entry is not None]
+        reads = (self._reader.one(chat, sequence) for sequence in sorted(sequences))
+        found = [entry for entry in await gather_limited(reads, _MAX_CONCURRENT_ONES) if entry is not None]
         return {shown.entry.sequence: shown for shown in await self.show(chat, found)}
 
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:

@@ -3,34 +3,22 @@
 Kept in memory alone, so the checkpoint lies before the oldest of it: who takes over reads it again.
 """
 
-import asyncio
 import random
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import batched
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
-from tidings.kernel.fences import (
-    ConsumersUnavailableError,
-    OffsetFence,
-    PartitionProgress,
-    fence_at,
-    is_explained_by_lag,
-)
+from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 from tidings.kernel.ids import ChatKey
 from tidings.relay import rules
 from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import (
-    ConsumerLag,
-    DeliveryCheckpoints,
-    EventPublisher,
-    RelayLogPort,
-    RelaySourceUnavailableError,
-)
+from tidings.relay.ports import ConsumerLag, DeliveryCheckpoints, EventPublisher, RelayLogPort
 
 POINTS_PER_CHAT = 64
 """Past that, what follows of a chat is one range: a busy chat that is stuck takes no more room."""
@@ -193,7 +181,7 @@ class Audit:
         self.backlogs.pop(shard, None)
 
     async def round(self) -> None:
-        """Judge every chat whose mark can be read. Raises `RelaySourceUnavailableError` if none can."""
+        """Judge every chat whose mark can be read. Raises `UnavailableError` if none can."""
         now = self.clock.monotonic()
         asked = [(backlog, behind) for backlog in self.backlogs.values() for behind in backlog.due(now)]
         if not asked:
@@ -216,18 +204,16 @@ class Audit:
     async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
         try:
             return await self.consumers.progress(due) if due else {}
-        except ConsumersUnavailableError:
+        except UnavailableError:
             return {}  # then nothing can be published either
 
     async def _initialize_checkpoints(self, unmarked: Sequence[LaggingChat]) -> None:
         """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
-        for some in batched(unmarked, self.policy.at_once):
-            await asyncio.gather(*map(self._begin_mark, some))
+        await gather_limited(map(self._begin_mark, unmarked), self.policy.at_once)
 
     async def _begin_mark(self, behind: LaggingChat) -> None:
-        with suppress(
-            RelaySourceUnavailableError
-        ):  # The shard went away since the mark was read: the next round tries again.
+        # The shard of Redis failed after the checkpoint was read: the next round tries again.
+        with suppress(UnavailableError):
             await self.checkpoints.begin(behind.chat, behind.first - 1)
 
     def _is_left(
@@ -251,9 +237,8 @@ class Audit:
     async def _republish(
         self, silent: Sequence[tuple[Backlog, LaggingChat]], marks: Mapping[ChatKey, int]
     ) -> None:
-        for start in range(0, len(silent), self.policy.at_once):
-            some = silent[start : start + self.policy.at_once]
-            await asyncio.gather(*(self._retry(*each, marks.get(each[1].chat)) for each in some))
+        retries = (self._retry(*each, marks.get(each[1].chat)) for each in silent)
+        await gather_limited(retries, self.policy.at_once)
 
     async def _retry(self, backlog: Backlog, behind: LaggingChat, mark: int | None) -> None:
         if behind.tries >= self.policy.max_tries:
@@ -265,7 +250,7 @@ class Audit:
             await self.failpoints.hit("relay.publishes")
             if entries:
                 behind.fence = await self.outbox.publish(behind.chat, entries)
-        except RelaySourceUnavailableError:
+        except UnavailableError:
             behind.due_at = self.clock.monotonic() + self.policy.delay_s
             return
         self.counts.republished += len(entries)

@@ -10,10 +10,6 @@ from tidings.messages.model import Entry
 from tidings.relay.model import ContentExpired, Lease, RecordPage, ShardId, StreamShard
 
 
-class RelaySourceUnavailableError(Exception):
-    """Too fast, or no answer: trying again later can help."""
-
-
 class StreamIteratorExpiredError(Exception):
     """An iterator lives a quarter of an hour. Another one is to be had."""
 
@@ -23,7 +19,7 @@ class TrimmedError(Exception):
 
 
 class ChangeStream(Protocol):
-    """The stream of the table `messages`. Every call raises `RelaySourceUnavailableError`."""
+    """The stream of the table `messages`. Every call raises `UnavailableError`."""
 
     async def shards(self) -> Sequence[StreamShard]:
         """All that can still be read, open and closed, in no order."""
@@ -39,7 +35,7 @@ class ChangeStream(Protocol):
 
 
 class LeaseStore(Protocol):
-    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `RelaySourceUnavailableError`."""
+    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `UnavailableError`."""
 
     async def read(self, shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
         """Strong. Shards that nobody has begun are left out."""
@@ -61,28 +57,28 @@ class LeaseStore(Protocol):
 class DeliveryCheckpoints(Protocol):
     async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         """Look up how far chats were handled. Chats without a mark are left out, those of a shard that does not answer
-        are unknown. Raises `RelaySourceUnavailableError` if nothing at all was answered.
+        are unknown. Raises `UnavailableError` if nothing at all was answered.
         """
         ...
 
     async def begin(self, chat: ChatKey, at: int) -> None:
-        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `RelaySourceUnavailableError`."""
+        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `UnavailableError`."""
         ...
 
 
 class ConsumerLag(Protocol):
     async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
-        """Ask for the partition that each chat's events go to. Raises `ConsumersUnavailableError`."""
+        """Ask for the partition that each chat's events go to. Raises `UnavailableError`."""
         ...
 
 
 class EventPublisher(Protocol):
     async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence:
-        """Returns when all of them are acknowledged: they stand below the fence. Raises `RelaySourceUnavailableError`."""
+        """Returns when all of them are acknowledged: they stand below the fence. Raises `UnavailableError`."""
         ...
 
     async def expired(self, gone: Sequence[ContentExpired]) -> None:
-        """Returns when all of them are acknowledged. Raises `RelaySourceUnavailableError`."""
+        """Returns when all of them are acknowledged. Raises `UnavailableError`."""
         ...
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 from tidings.relay.audit import Audit, Backlog
 from tidings.relay.model import END, ContentExpired, Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import ChangeStream, EventPublisher, RelaySourceUnavailableError
+from tidings.relay.ports import ChangeStream, EventPublisher
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.shards import ReadPolicy, ShardLeases, ShardReader
 
@@ -30,10 +31,10 @@ class RelayAlerts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayTiming:
-    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_s`."""
+    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_every_s`."""
 
     lease_s: float = 15.0
-    discover_s: float = 10.0
+    discover_every_s: float = 10.0
     round_s: float = 1.0
     max_waiting: int = 20_000
     """Entries of a shard that may wait to be handled; then it is read no further."""
@@ -101,7 +102,7 @@ class Relay:
             work = await self._end(shard)
             try:
                 await self.leasing.release(shard, work.checkpoint)
-            except RelaySourceUnavailableError as error:
+            except UnavailableError as error:
                 _log.warning("a lease was not released, others wait for its end: %s", error)
 
     async def tend(self) -> None:
@@ -144,7 +145,7 @@ class Relay:
         while True:
             try:
                 await do()
-            except RelaySourceUnavailableError as error:
+            except UnavailableError as error:
                 _log.info("the relay waits: %s", error)
             await asyncio.sleep(every_s())
 
@@ -156,7 +157,7 @@ class Relay:
         await self.failpoints.hit("relay.renews")
         try:
             is_mine = await self.leasing.renew(shard, checkpoint)
-        except RelaySourceUnavailableError:
+        except UnavailableError:
             is_mine = self.leasing.holds(shard)
         if self._works.get(shard) is not work:
             return  # it vanished from the stream while it was renewed, and `claim` has let it go
@@ -178,7 +179,7 @@ class Relay:
 
     async def _discover(self) -> None:
         now = self.clock.monotonic()
-        if now - self._discovered_at >= self.times.discover_s:
+        if now - self._discovered_at >= self.times.discover_every_s:
             self._shards = await self.stream.shards()
             self._discovered_at = now
 
@@ -218,7 +219,7 @@ class Relay:
         while gone:
             try:
                 await self.outbox.expired(gone)
-            except RelaySourceUnavailableError as error:
+            except UnavailableError as error:
                 _log.info("the relay waits: %s", error)
                 await asyncio.sleep(self.times.round_s)
             else:

@@ -11,15 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.relay import rules
 from tidings.relay.model import Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import (
-    ChangeStream,
-    LeaseStore,
-    RelaySourceUnavailableError,
-    StreamIteratorExpiredError,
-    TrimmedError,
-)
+from tidings.relay.ports import ChangeStream, LeaseStore, StreamIteratorExpiredError, TrimmedError
 
 
 class _WatchedLease(NamedTuple):
@@ -92,7 +87,7 @@ class ShardLeases:
         return leases
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
-        """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""
+        """False: it is mine no longer, and the checkpoint was not moved. Raises `UnavailableError`."""
         held = self._held.get(shard)
         if held is None:
             return False
@@ -191,7 +186,7 @@ class ShardReader:
         """One try to read a page. Answers how long to wait before the next."""
         try:
             page = await self._page()
-        except RelaySourceUnavailableError:
+        except UnavailableError:
             return self._after_failure()
         except StreamIteratorExpiredError:
             self._forget_iterator()

@@ -221,7 +221,7 @@ class KeyRing:
             if name in held.opened.secrets or name.version not in held.keys.versions:
                 continue
             row = held.opened.rows[name]
-            secret = await self._unwraps((tenant, row), partial(self._unwrap_or_none, tenant, row))
+            secret = await self._unwraps.run((tenant, row), partial(self._unwrap_or_none, tenant, row))
             if secret is None:
                 held.keys.versions.discard(name.version)
             else:
@@ -237,7 +237,7 @@ class KeyRing:
             return None
 
     async def _refresh(self, tenant: TenantId) -> _CachedKeys:
-        return await self._loads(tenant, partial(self._load, tenant))
+        return await self._loads.run(tenant, partial(self._load, tenant))
 
     async def _load(self, tenant: TenantId) -> _CachedKeys:
         looked_at = self._clock.monotonic()

@@ -100,7 +100,7 @@ class SigningKeyRing:
 
     async def _make(self, tenant: TenantId, version: int) -> WrappedKeys:
         """The race: two make it. One's stands, and both go on with that."""
-        await self._makes(
+        await self._makes.run(
             (tenant, version), lambda: self._maker.make(tenant, KeyName(KeyKind.ACCESS, version))
         )
         self._rows.evict(tenant)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tidings.chats.model import Chat, Membership
 from tidings.connections.model import GatewayId, Route
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatKey, MessageId, TenantId, UserId, split_message_id
 from tidings.messages.model import Entry, may_see
 from tidings.trace.model import (
@@ -29,7 +29,6 @@ from tidings.trace.ports import (
     TraceLogReader,
     TraceQueueReader,
     TraceRowReader,
-    TraceSourceUnavailableError,
 )
 
 MAX_USERS = 200
@@ -135,7 +134,7 @@ class EvidenceCollector:
             routes = await self._redis.routes(found.chat.tenant, users)
             seen = await self._redis.last_seen(found.chat.tenant, users)
             heard = await self._redis.listening({r.gateway for some in routes.values() for r in some})
-        except TraceSourceUnavailableError as error:
+        except UnavailableError as error:
             return replace(found, redis=str(error))
         people = tuple(
             replace(
@@ -156,7 +155,7 @@ class EvidenceCollector:
                 return replace(found, topic=replace(topic, searched=None))
             since_ms = entry.created_at_ms - SKEW_MS
             event, searched = await self._events.find(found.chat, entry.sequence, stretch.partition, since_ms)
-        except TraceSourceUnavailableError as error:
+        except UnavailableError as error:
             return replace(found, kafka=str(error))
         return replace(found, topic=replace(topic, event=event, searched=searched))
 

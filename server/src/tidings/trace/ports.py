@@ -11,10 +11,6 @@ from tidings.messages.model import Entry
 from tidings.trace.model import FoundEvent
 
 
-class TraceSourceUnavailableError(Exception):
-    """An engine that may be empty, slow or gone did not answer: what it knows is not known."""
-
-
 class TraceLogReader(Protocol):
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
 
@@ -76,7 +72,7 @@ class TraceQueueReader(Protocol):
 
 
 class RedisState(Protocol):
-    """Redis. Raises `TraceSourceUnavailableError`."""
+    """Redis. Raises `UnavailableError`."""
 
     async def mark(self, chat: ChatKey) -> int | None: ...
 
@@ -100,7 +96,7 @@ class PartitionRange(NamedTuple):
 
 
 class EventFinder(Protocol):
-    """Kafka. Raises `TraceSourceUnavailableError`."""
+    """Kafka. Raises `UnavailableError`."""
 
     async def stretch(self, chat: ChatKey) -> PartitionRange: ...
 

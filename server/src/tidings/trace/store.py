@@ -6,11 +6,11 @@ from contextlib import closing
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.errors import error_text
 from tidings.trace.model import FoundEvent
-from tidings.trace.ports import TraceSourceUnavailableError
 
 _ANSWER_S = 5.0
 MAX_RECORDS = 2_000
@@ -33,7 +33,7 @@ class KafkaEventFinder:
         try:
             return await asyncio.to_thread(self._find, chat, sequence, place)
         except KafkaException as error:
-            raise TraceSourceUnavailableError(f"Kafka: {error_text(error.args[0])}") from error
+            raise UnavailableError(f"Kafka: {error_text(error.args[0])}") from error
 
     def _find(self, chat: ChatKey, sequence: int, since: TopicPartition) -> tuple[FoundEvent | None, int]:
         config = {
@@ -59,9 +59,7 @@ class KafkaEventFinder:
         while seen < count:
             some = reader.consume(min(_MAX_CONCURRENT, count - seen), timeout=_ANSWER_S)
             if not some:
-                raise TraceSourceUnavailableError(
-                    f"Kafka: {self._topic} could not be read within {_ANSWER_S:.0f} s"
-                )
+                raise UnavailableError(f"Kafka: {self._topic} could not be read within {_ANSWER_S:.0f} s")
             for record in some:
                 seen += 1
                 if found := self._event(record, chat, sequence):

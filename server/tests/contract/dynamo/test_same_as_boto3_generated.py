@@ -9,7 +9,7 @@ import pytest
 from contract.dynamo.by_boto3 import call_by_boto3
 from contract.dynamo.by_us import call_by_us
 from contract.dynamo.calls import Call, Update
-from contract.dynamo.conftest import REGION, TestTable
+from contract.dynamo.conftest import REGION, ScratchTable
 from contract.dynamo.drawn import drawn_item, drawn_value
 from contract.dynamo.patterns import (
     BATCH_GET,
@@ -118,7 +118,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_calls_by_chance_have_the_same_outcomes(place: TestTable, seed: int) -> None:
+def test_calls_by_chance_have_the_same_outcomes(place: ScratchTable, seed: int) -> None:
     caller = Caller(seed)
 
     async def check() -> set[str]:

@@ -11,9 +11,9 @@ from fixtures.use_cases import ANNA, BEN, CLEO, by
 
 from tidings.bus.model import DeviceTarget, Push, PushSlice
 from tidings.bus.ports import BusHandler, Subscription
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.fanout import dispatcher, large_chats
 from tidings.gateway.resume.resume_deps import ResumeOptions
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 
 
@@ -122,7 +122,7 @@ def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post:
     async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         here = await post.gateway()
-        ears, refusals = here.routed.large_chats._subscriber, [RegistryUnavailableError("away")]
+        ears, refusals = here.routed.large_chats._subscriber, [UnavailableError("away")]
 
         class Refusing:
             async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:

@@ -23,9 +23,9 @@ from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
 from tidings.bus.model import DeviceTarget, ResumeSignal, encode_messages
-from tidings.connections.model import RegistryUnavailableError
 from tidings.engines.node_plan import PortAllocator
 from tidings.gateway import slow_consumer
+from tidings.kernel.errors import UnavailableError
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import RedisOptions
@@ -145,7 +145,7 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
 
         ranges._sender.range = late  # type: ignore[method-assign,assignment]
         waiting = here.routed.gap_filler._queue
-        waiting._working = waiting._at_once
+        waiting._working = waiting._max_concurrent
         seat.positions[chat.chat].on_push(missed)
         here.routed.gap_filler.schedule(seat, chat.chat)
         seat.is_registered = False
@@ -262,7 +262,7 @@ def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play
 
         class Deaf:
             async def subscribe_chat(self, *_: object) -> Any:
-                raise RegistryUnavailableError("its shard is frozen")
+                raise UnavailableError("its shard is frozen")
 
         here.routed.large_chats._subscriber = Deaf()  # type: ignore[assignment]
         ben = await here.live(BEN)

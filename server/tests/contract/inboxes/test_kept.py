@@ -50,7 +50,7 @@ def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(act: Act) ->
 
 def test_how_long_is_a_setting(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
-        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, jobs_kept_days=7)
+        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, job_retention_days=7)
         sent = await at.given("anna")
         item = await at.client.get(
             patterns.READ, {"PK": OF_JOB.render(tenant=at.tenant, job=sent.job), "SK": "job"}

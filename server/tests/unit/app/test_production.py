@@ -72,7 +72,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
         "api",
         ACCOUNTS_SMS=None,
         ENCRYPTION_KMS=None,
-        ACCOUNTS_JWKS_REACH="local",
+        ACCOUNTS_JWKS_NETWORK="local",
         DYNAMO_ENDPOINT="http://tables:8000",
         KAFKA_SECURITY_PROTOCOL=None,
         REDIS_URL="redis://cache:6379",
@@ -82,7 +82,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
     for problem, remedy in {
         "accounts.sms: `console`": "`none`",
         "encryption.kms: `file`": "`credential`",
-        "accounts.jwks_reach: `local`": "`public` or `private`",
+        "accounts.jwks_network: `local`": "`public` or `private`",
         "dynamo.endpoint: http://tables:8000": "https",
         "kafka.security_protocol: `plaintext`": "`sasl_ssl`",
         "redis.url: ": "rediss://",
@@ -97,7 +97,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
     ("process", "changes", "named"),
     [
         ("gateway", {"GATEWAY_TRUSTED_PROXIES": None}, "gateway.trusted_proxies"),
-        ("gateway", {"ACCOUNTS_JWKS_REACH": "local"}, "accounts.jwks_reach"),
+        ("gateway", {"ACCOUNTS_JWKS_NETWORK": "local"}, "accounts.jwks_network"),
         ("delivery", {"KAFKA_SECURITY_PROTOCOL": "sasl_plaintext"}, "kafka.security_protocol"),
         ("delivery", {"KAFKA_SECURITY_PROTOCOL": "sasl_ssl"}, "kafka.sasl_password"),
         (
@@ -155,7 +155,7 @@ def test_development_accepts_all_of_it(installation: Installation) -> None:
             INSTALLATION="development",
             ACCOUNTS_SMS="console",
             ENCRYPTION_KMS="file",
-            ACCOUNTS_JWKS_REACH="local",
+            ACCOUNTS_JWKS_NETWORK="local",
             REDIS_URL="redis://cache:6379",
             KAFKA_SECURITY_PROTOCOL="plaintext",
             API_CURSOR_SECRET=None,

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tidings.app.settings import load
-from tidings.app.settings.loader import rows, settings_page
+from tidings.app.settings.loader import rows
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret
 
@@ -110,9 +110,3 @@ def test_settings_are_frozen(tmp_path: Path) -> None:
     settings = load({}, tmp_path).settings
     with pytest.raises(AttributeError):
         settings.dynamo.region = "eu-west-1"  # type: ignore[misc]
-
-
-def test_the_reference_page_is_current() -> None:
-    assert (DOCS / "settings.md").read_text() == settings_page(), (
-        "run: uv run tidings config doc > docs/reference/settings.md"
-    )

@@ -8,7 +8,7 @@ from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
 
 from tidings.bus.model import Push, decode_messages
 from tidings.chats.model import Membership
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.fanout import MAX_PAYLOAD_BYTES, Fanout
@@ -22,7 +22,7 @@ from tidings.delivery.model import (
 from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.ports import LogReader
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
@@ -99,7 +99,7 @@ class Redis:
 
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         if gateway in self.silent:
-            raise RegistryUnavailableError("scripted")
+            raise UnavailableError("scripted")
         self.steps.append("push")
         self.payloads.append(payload)
         return True
@@ -187,7 +187,7 @@ class Office:
             rows=ChatRowProjector(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=log,
-            withdrawing=OfflineQueueRedactor(self.queue, audience, log, self.queue),
+            redactor=OfflineQueueRedactor(self.queue, audience, log, self.queue),
             checkpoints=self.marks,
         )
         self.counts = DeliveryStats()

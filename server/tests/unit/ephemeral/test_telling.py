@@ -8,10 +8,11 @@ from fixtures.loops import until
 
 from tidings.bus.model import DeviceTarget, OwnReadAdvanced
 from tidings.bus.model import decode_messages as decode_words
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.model import WatermarkAdvanced
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, decode_event
 from tidings.ephemeral.receipts import ReceiptPublisher
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
 
 ACME = TenantId("acme")
@@ -33,7 +34,7 @@ class Line:
     async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
         await self.go.wait()
         if self.is_away:
-            raise RegistryUnavailableError
+            raise UnavailableError
         sign = decode_event(payload)
         assert isinstance(sign, ReceiptsEvent)
         self.signs.append((chat, sign))

@@ -4,10 +4,10 @@ import pytest
 from fixtures.loops import until
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
-from tidings.connections.model import RegistryUnavailableError
 from tidings.inboxes import publisher
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.publisher import BroadcastLogPublisher
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
 ACME = TenantId("acme")
@@ -24,7 +24,7 @@ class Line:
     async def publish_broadcasts(self, _: TenantId, inbox: str, payload: bytes) -> int:
         if self.away:
             self.away -= 1
-            raise RegistryUnavailableError("gone")
+            raise UnavailableError("gone")
         (word,) = decode_messages(payload)
         assert isinstance(word, BroadcastLogAdvanced)
         self.said.append((inbox, word))

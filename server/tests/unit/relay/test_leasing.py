@@ -9,8 +9,8 @@ from fixtures.relay_env import ManualClock, RelayEnv, drain_relay, turns
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.kernel.errors import UnavailableError
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.relay.rules import shards_to_claim
 
 
@@ -110,7 +110,7 @@ async def test_who_can_not_renew_stops_reading_before_anybody_else_begins() -> N
     await drain_relay(one)
     scene.leases.is_away = True
     scene.clock.at += 15
-    with pytest.raises(RelaySourceUnavailableError):
+    with pytest.raises(UnavailableError):
         await one.tend()
     assert one.held == 0
     scene.leases.is_away = False

@@ -86,7 +86,7 @@ class ChunkConsumer(Component):
         client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
         redis, chunks = self._engines.redis.value, KafkaChunkPublisher(publisher)
         cases, self._live = build_serving_inboxes(
-            client, keys, clock, chunks, redis, settings=self._settings.notices
+            client, keys, clock, chunks, redis, settings=self._settings.inboxes
         )
         jobs = join_look_after(client, clock, chunks, self._lines.group.value)
         work = RecordHandlers(

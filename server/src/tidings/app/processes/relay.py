@@ -82,7 +82,7 @@ def build_relay(
         clock=host.clock,
         alerts=RelayAlertLog(),
         policy=AuditPolicy(
-            delay_s=given.patience_s, longest_s=given.longest_wait_s, max_tries=given.max_tries
+            delay_s=given.audit_delay_s, longest_s=given.max_backoff_s, max_tries=given.max_attempts
         ),
         failpoints=host.failpoints,
     )
@@ -95,7 +95,9 @@ def build_relay(
         outbox=outbox,
         clock=host.clock,
         alerts=RelayAlertLog(),
-        times=RelayTiming(lease_s=given.lease_s, discover_s=given.discover_s, max_waiting=given.max_waiting),
+        times=RelayTiming(
+            lease_s=given.lease_s, discover_every_s=given.discover_every_s, max_waiting=given.max_backlog
+        ),
         read_policy=ReadPolicy(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         failpoints=host.failpoints,
         sizes=LogSizeEstimator(COLLECTION_BYTES, RelayAlertLog().large),

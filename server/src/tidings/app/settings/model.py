@@ -1,6 +1,6 @@
 """The settings themselves: one struct per TOML table, one line of meaning per key.
 
-The types check values, the `description` is what `tidings config doc` prints.
+The types check values, the `description` is what the reference page shows.
 """
 
 from pathlib import Path
@@ -242,8 +242,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     process: ProcessSettings = field(default_factory=ProcessSettings)
     accounts: AccountsSettings = field(default_factory=AccountsSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
-    signs: EphemeralSettings = field(default_factory=EphemeralSettings)
+    ephemeral: EphemeralSettings = field(default_factory=EphemeralSettings)
     relay: RelaySettings = field(default_factory=RelaySettings)
-    notices: InboxesSettings = field(default_factory=InboxesSettings)
+    inboxes: InboxesSettings = field(default_factory=InboxesSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
     testing: TestingSettings = field(default_factory=TestingSettings)

@@ -184,7 +184,7 @@ async def _opened(
 def _telling(settings: Settings, redis: RedisClient, host: ProcessContext) -> ReceiptPublisher:
     routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
     made = ReceiptPublisher(
-        RedisBus(redis), routes, within_s=settings.signs.receipts_within_s, on_error=_report
+        RedisBus(redis), routes, within_s=settings.ephemeral.receipt_flush_s, on_error=_report
     )
     told = made.stats
     host.metrics.counter_callbacks(
@@ -204,7 +204,7 @@ def _telling(settings: Settings, redis: RedisClient, host: ProcessContext) -> Re
 def make_ephemeral_deps(
     settings: Settings, client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
 ) -> EphemeralDeps:
-    given = settings.signs
+    given = settings.ephemeral
     return EphemeralDeps(
         bus=RedisBus(redis),
         whole=ReceiptSnapshotReader(
@@ -213,9 +213,9 @@ def make_ephemeral_deps(
         presences=RedisPresenceStore(redis),
         seeing=make_presence_access(client, redis, clock, epoch),
         options=EphemeralOptions(
-            receipts_within_s=given.receipts_within_s,
+            receipt_flush_s=given.receipt_flush_s,
             subscriptions=given.max_subscriptions,
-            presence_grace_s=given.presence_hold_s,
+            presence_grace_s=given.presence_grace_s,
             presence_refresh_s=settings.gateway.lease_s,
         ),
     )

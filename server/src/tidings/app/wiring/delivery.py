@@ -129,7 +129,7 @@ def build_worker(
         rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
         log=log,
-        withdrawing=OfflineQueueRedactor(pending, audience, log, DynamoReactionWriter(client)),
+        redactor=OfflineQueueRedactor(pending, audience, log, DynamoReactionWriter(client)),
         checkpoints=wiring.checkpoints,
     )
     reaching = Fanout(wiring.routes, wiring.bus, pending, away, counts=counts, failpoints=failpoints)

@@ -121,14 +121,14 @@ def build_inboxes(
     logs: BroadcastAdvanceNotifier | None = None,
     news: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
-    jobs_kept_days: int = RETENTION_DAYS,
+    job_retention_days: int = RETENTION_DAYS,
 ) -> InboxServices:
     """`live`, `logs`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
 
     Without `snapshots` logs of broadcasts are read from their beginning.
     """
     told, heard = live or NoInboxChangeNotifier(), logs or NoBroadcastLogNotifier()
-    at = _Stores.of(client, jobs_kept_days)
+    at = _Stores.of(client, job_retention_days)
     wide = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=heard)
     reader, track = _config_cache(at, clock, news), JobService(at.jobs, at.due, chunks, clock)
     book = InboxStateService(at.shelf, reader, clock, told, wide.audience)
@@ -171,14 +171,14 @@ class _Stores:
     due: DynamoDueJobs
 
     @classmethod
-    def of(cls, client: DynamoClient, jobs_kept_days: int) -> Self:
+    def of(cls, client: DynamoClient, job_retention_days: int) -> Self:
         return cls(
             configured=DynamoInboxStore(client),
             contents=DynamoContentStore(client),
             shelf=DynamoInboxRepository(client),
             readers=DynamoReadTracker(client),
             directory=DynamoProfileStore(client),
-            jobs=DynamoJobStore(client, jobs_kept_days),
+            jobs=DynamoJobStore(client, job_retention_days),
             due=DynamoDueJobs(client),
         )
 
@@ -242,7 +242,7 @@ def build_serving_inboxes(
         logs=live.logs,
         news=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
-        jobs_kept_days=settings.jobs_kept_days,
+        job_retention_days=settings.job_retention_days,
     )
     return cases, live
 

@@ -26,10 +26,10 @@ MIN_SECRET_BYTES = 16
 PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 _HINTS = {
-    "development": "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "development": "`tidings config show` prints every setting; docs/reference/settings.md explains them.",
     "production": "The installation is in production, which is the default. On a developer's machine run "
     '`tidings dev`, or set installation = "development" (TIDINGS_INSTALLATION). '
-    "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "`tidings config show` prints every setting; docs/reference/settings.md explains them.",
 }
 
 type OptionsBuilder = Callable[[Settings], object]
@@ -78,7 +78,7 @@ def process_options(settings: Settings, kind: str) -> ProcessOptions:
         ),
         admin=admin_options(settings, kind),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
-        watchdog=WatchdogOptions(warn_s=life.loop_warn_s, exit_s=life.loop_exit_s),
+        watchdog=WatchdogOptions(warn_s=life.watchdog_warn_s, exit_s=life.watchdog_exit_s),
         clock=_clock(settings),
         failpoints=make_failpoints(settings),
     )

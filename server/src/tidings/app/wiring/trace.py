@@ -1,7 +1,7 @@
 """Joins what support looks up with the engines: messages by time, chats of a user, when a user was last connected."""
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +13,7 @@ from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_opti
 from tidings.bus.store import RedisBus
 from tidings.chats.model import Chat, MemberPage, Membership
 from tidings.chats.store import DynamoChatReader, DynamoChatStore
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -21,7 +21,7 @@ from tidings.ephemeral.model import Presence
 from tidings.ephemeral.store import RedisPresenceStore
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock
-from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages import model
 from tidings.messages.store import DynamoLogReader
@@ -33,7 +33,7 @@ from tidings.schema.topics.model import MESSAGES
 from tidings.trace.collector import EvidenceCollector
 from tidings.trace.lookup import MessageFinder, UserChatFinder
 from tidings.trace.model import FoundEvent
-from tidings.trace.ports import PartitionRange, TraceSourceUnavailableError
+from tidings.trace.ports import PartitionRange
 from tidings.trace.store import KafkaEventFinder
 
 
@@ -50,7 +50,7 @@ class SupportLookup:
         redis = await RedisClient.connect(redis_options(self.settings), wait=False)
         try:
             found = await RedisPresenceStore(redis).read(tenant, [user])
-        except RegistryUnavailableError:
+        except UnavailableError:
             return None
         finally:
             await redis.close()
@@ -141,15 +141,13 @@ class _RedisState:
         return _all(await self._routes.look_up(tenant, users))
 
     async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
-        with _translate_redis_errors():
-            found = await self._presence.read(tenant, users)
+        found = await self._presence.read(tenant, users)
         return {
             user: each.presence.seen_ms for user, each in found.items() if each.presence.seen_ms is not None
         }
 
     async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
-        with _translate_redis_errors():
-            return {each for each in sorted(gateways) if await self._line.has_subscriber(each)}
+        return {each for each in sorted(gateways) if await self._line.has_subscriber(each)}
 
 
 class _Events:
@@ -164,12 +162,9 @@ class _Events:
         self._consumers.close()
 
     async def stretch(self, chat: ChatKey) -> PartitionRange:
-        try:
-            reached = (await self._consumers.progress([chat])).get(chat)
-        except ConsumersUnavailableError as error:
-            raise TraceSourceUnavailableError(str(error)) from error
+        reached = (await self._consumers.progress([chat])).get(chat)
         if reached is None:
-            raise TraceSourceUnavailableError("Kafka: the partition of this chat could not be asked")
+            raise UnavailableError("Kafka: the partition of this chat could not be asked")
         return PartitionRange(*reached)
 
     async def find(
@@ -188,13 +183,5 @@ def _carries(chat: ChatKey, sequence: int, value: bytes) -> bool:
 
 def _all[K, V](answers: LookupResult[K, V]) -> Mapping[K, V]:
     if answers.unknown:
-        raise TraceSourceUnavailableError(f"Redis: {answers.failure}")
+        raise UnavailableError(f"Redis: {answers.failure}")
     return answers.found
-
-
-@contextmanager
-def _translate_redis_errors() -> Iterator[None]:
-    try:
-        yield
-    except RegistryUnavailableError as error:
-        raise TraceSourceUnavailableError(f"Redis: {error}") from error

@@ -12,7 +12,6 @@ from itertools import count, groupby
 from typing import Final, Protocol, final
 
 from tidings.bus.ports import BusSubscriber
-from tidings.connections.model import RegistryUnavailableError
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import PresenceStore
 from tidings.ephemeral.rules import ARRIVED, WatchedPresence, has_changed, next_presence
@@ -21,7 +20,7 @@ from tidings.gateway.ephemeral.chat_subscriptions import ChannelSet, PubSubChann
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.ephemeral import PresencePush
@@ -252,7 +251,7 @@ class PresenceSubscriptions:
         self._counts.subscriptions += len(channels)
         try:
             found = await self._presences.read(tenant, [channel.key[1] for channel in channels])
-        except RegistryUnavailableError:
+        except UnavailableError:
             for channel in channels:
                 self._schedule_refresh(channel, _RETRY_S * (0.5 + random.random()))  # noqa: S311 - as above
             return

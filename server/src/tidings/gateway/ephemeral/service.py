@@ -6,7 +6,6 @@ from typing import Final, Protocol, final
 
 from tidings.bus.model import OwnReadAdvanced
 from tidings.bus.ports import BusSubscriber
-from tidings.connections.model import RegistryUnavailableError
 from tidings.delivery.model import ChatRow
 from tidings.ephemeral.model import PresenceHint, TypingEvent, encode_event
 from tidings.ephemeral.ports import BusPublisher, PresenceStore
@@ -16,7 +15,7 @@ from tidings.gateway.ephemeral.presence import PresenceSubscriptions, PresenceVi
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.wire.codec import encode_push
@@ -38,7 +37,7 @@ class EphemeralOptions:
     `presence_refresh_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
     """
 
-    receipts_within_s: float = 0.2
+    receipt_flush_s: float = 0.2
     subscriptions: int = 500
     presence_grace_s: float = 10.0
     presence_refresh_s: float = 30.0
@@ -73,7 +72,7 @@ class EphemeralService:
             subscriber,
             deps.whole,
             hub,
-            within_s=deps.options.receipts_within_s,
+            within_s=deps.options.receipt_flush_s,
             counts=self.counts,
             on_error=on_error,
         )
@@ -224,20 +223,20 @@ class EphemeralService:
         try:
             if await self._deps.presences.set_away(device.key, device.epoch, is_away=looks.is_away):
                 await self._hint((device.key.tenant, device.user, PresenceHint.CHANGED))
-        except RegistryUnavailableError:
+        except UnavailableError:
             self.counts.lost += 1
 
     async def _hint(self, hint: _Hint) -> None:
         tenant, user, what = hint
         try:
             await self._deps.bus.publish_presence(tenant, user, what.encode())
-        except RegistryUnavailableError:
+        except UnavailableError:
             self.counts.lost += 1
 
     async def _publish(self, chat: ChatKey, sign: TypingEvent) -> None:
         try:
             await self._deps.bus.publish_ephemeral(chat, encode_event(sign))
-        except RegistryUnavailableError:
+        except UnavailableError:
             self.counts.lost += 1
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Final, final
 
 from tidings.bus.ports import BusEvent, BusSubscriber, Subscribed, Subscription, SubscriptionLost
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.connected_device import ConnectedDevice
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, ChatKey
 
@@ -126,7 +126,7 @@ class LargeChatChannels:
                 return await self._subscriber.subscribe_chat(
                     channel.key, lambda event: self._on_event(channel, event)
                 )
-            except RegistryUnavailableError:
+            except UnavailableError:
                 channel.is_late = True
                 await asyncio.sleep(_RETRY_S)
         return None

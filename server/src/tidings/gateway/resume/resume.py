@@ -15,7 +15,7 @@ from itertools import batched
 from typing import Final, final
 
 from tidings.bus.model import ConnectionReplaced, encode_messages
-from tidings.connections.model import GatewayId, RegistrationResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, RegistrationResult, Route
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
@@ -33,7 +33,7 @@ from tidings.gateway.resume.plan import (
 from tidings.gateway.resume.resume_deps import ResumeDeps, ResumeOptions
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.fair_shares import FairSlots, release_slot
 from tidings.kernel.ids import ChatId, TenantId, UserId
@@ -228,7 +228,7 @@ class ResumeService:
             return None
         try:
             done = await self._route(device)
-        except RegistryUnavailableError:
+        except UnavailableError:
             return None
         if done is None:
             # Race: this device lost its route and another gateway registered a newer connection of it first. Only a
@@ -337,5 +337,5 @@ class ResumeService:
         if before is None or before.gateway == self._gateway or not device.is_registered:
             return
         message = ConnectionReplaced(device.key.tenant, device.user, device.key.device, device.epoch)
-        with suppress(RegistryUnavailableError):
+        with suppress(UnavailableError):
             await self._parts.bus.publish_to_gateway(before.gateway, encode_messages((message,)))

@@ -93,7 +93,7 @@ class BroadcastLogCache:
         return copy if copy.checked_at >= asked_at else await self._moved(log)
 
     async def _moved(self, log: BroadcastLogId) -> _CachedLog:
-        return await self._reads(log, partial(self._read, log))
+        return await self._reads.run(log, partial(self._read, log))
 
     async def _read(self, log: BroadcastLogId) -> _CachedLog:
         looked_at = self._clock.monotonic()

@@ -174,5 +174,5 @@ class NoBroadcastReader:
 
 class BroadcastBus(Protocol):
     async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
-        """Raises `RegistryUnavailableError`."""
+        """Raises `UnavailableError`."""
         ...

@@ -1,6 +1,5 @@
 """Segments of a tenant, in the table `inbox`: one item each, with a version."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 from tidings.inboxes.broadcasts.model import Profile, Segment
 from tidings.inboxes.broadcasts.ports import ProfilePage
 from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
@@ -137,13 +137,7 @@ class DynamoProfileStore:
     async def enlist(
         self, tenant: TenantId, users: Collection[UserId], name: str, version: int, now_ms: int
     ) -> None:
-        gate = asyncio.Semaphore(_WRITERS)
-
-        async def one(user: UserId) -> None:
-            async with gate:
-                await self._enlist(tenant, user, name, version, now_ms)
-
-        await asyncio.gather(*map(one, users))
+        await gather_limited((self._enlist(tenant, user, name, version, now_ms) for user in users), _WRITERS)
 
     async def _enlist(self, tenant: TenantId, user: UserId, name: str, version: int, now_ms: int) -> None:
         """The maps must be there before something is put into them: who has no profile gets an empty one."""

@@ -3,9 +3,7 @@
 His profile is read only where something hangs on it: a live broadcast has a segment, or he looks for the first time.
 """
 
-import asyncio
 from collections.abc import Callable
-from itertools import batched
 from math import sqrt
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.model import BUCKETS, BroadcastIndex, BroadcastLogId, Profile, UserBroadcasts
 from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.broadcasts.segments import SegmentService
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 
@@ -84,9 +83,9 @@ class ReachEstimator:
         seen, met = await self._count(tenant, first, holds)
         if seen > _COUNTED:
             return confidence_interval(seen, met)
-        for some in batched((part for part in range(BUCKETS) if part != first), _MAX_CONCURRENT):
-            found = await asyncio.gather(*(self._count(tenant, part, holds) for part in some))
-            seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
+        others = (self._count(tenant, part, holds) for part in range(BUCKETS) if part != first)
+        found = await gather_limited(others, _MAX_CONCURRENT)
+        seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
         return ReachEstimate(met, met, met, seen, met)
 
     async def _count(

@@ -25,7 +25,7 @@ class KafkaCommitPublisher:
         self.published = 0
         self.failed = 0
 
-    def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
+    def publish(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
         try:
             event = CommittedEvent(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
             answer = self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(event))

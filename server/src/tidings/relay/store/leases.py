@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import NoReturn
 
 from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.errors import UnavailableError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.schema.tables.items.accounts import SHARD_LEASE
 from tidings.schema.tables.patterns import accounts as patterns
 
@@ -148,5 +148,5 @@ def _lease(shard: ShardId, item: Item) -> Lease:
 
 def _fail(error: DynamoError) -> NoReturn:
     if error.transient or error.maybe_applied:
-        raise RelaySourceUnavailableError(f"the leases: {error}") from error
+        raise UnavailableError(f"DynamoDB, leases: {error}") from error
     raise error

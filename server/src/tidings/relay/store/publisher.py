@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.connections.model import LookupResult
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import ChatId, ChatKey, MessageId, TenantId, message_id
 from tidings.messages.model import CommittedEvent, Entry, encode_event, partition_key
@@ -17,7 +17,6 @@ from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.relay import rules
 from tidings.relay.model import ContentExpired
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.schema.topics.model import EXPIRED, MESSAGES
 
 _MAX_ENTRIES, _MAX_BYTES = 50, 262_144
@@ -48,7 +47,7 @@ class KafkaEventPublisher:
         try:
             placed = await asyncio.gather(*answers)
         except PublishError as error:
-            raise RelaySourceUnavailableError(f"Kafka: {error}") from error
+            raise UnavailableError(f"Kafka: {error}") from error
         last = max(placed, key=lambda each: each.offset)
         return OffsetFence(last.partition, last.offset + 1)
 
@@ -59,7 +58,7 @@ class KafkaEventPublisher:
         try:
             await asyncio.gather(*answers)
         except PublishError as error:
-            raise RelaySourceUnavailableError(f"Kafka: {error}") from error
+            raise UnavailableError(f"Kafka: {error}") from error
 
 
 class RelayCheckpoints:
@@ -69,14 +68,11 @@ class RelayCheckpoints:
     async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
         answers = await self._checkpoints.read(chats)
         if len(answers.unknown) == len(chats):
-            raise RelaySourceUnavailableError(f"Redis: {answers.failure}")
+            raise UnavailableError(f"Redis: {answers.failure}")
         return answers
 
     async def begin(self, chat: ChatKey, at: int) -> None:
-        try:
-            await self._checkpoints.advance(chat, at, at)
-        except RegistryUnavailableError as error:
-            raise RelaySourceUnavailableError(f"Redis: {error}") from error
+        await self._checkpoints.advance(chat, at, at)
 
 
 class RelayLogReader:
@@ -89,7 +85,7 @@ class RelayLogReader:
         except TidingsError as error:
             if not error.retryable:
                 raise
-            raise RelaySourceUnavailableError(f"the log: {error.message}") from error
+            raise UnavailableError(f"DynamoDB, log: {error.message}") from error
 
 
 def _sized(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.errors import (
     DynamoError,
@@ -13,7 +14,7 @@ from tidings.platform.dynamo.errors import (
 from tidings.platform.dynamo.streams import ChangeType, Records, StartAt, StreamDescription, StreamList
 from tidings.platform.dynamo.streams import StreamRecord as Told
 from tidings.relay.model import ContentExpired, EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
-from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
+from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
 
 _TABLE = "messages"
 _CHAT_PARTS, _EPHEMERAL_PARTS = 2, 3
@@ -93,7 +94,7 @@ def _fail(error: DynamoError) -> NoReturn:
     if isinstance(error, RecordsTrimmedError):
         raise TrimmedError from error
     if error.transient or isinstance(error, NotFoundError):  # the table may be on its way
-        raise RelaySourceUnavailableError(f"the stream: {error}") from error
+        raise UnavailableError(f"DynamoDB, stream: {error}") from error
     raise error
 
 

@@ -1,4 +1,4 @@
-"""The parts of `docs/reference/protocol.md` that are made from the types and the golden frames; the words are a person's."""
+"""Make the tables and examples of `docs/reference/protocol.md`; its prose is written by hand."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -7,12 +7,12 @@ from itertools import chain
 from tidings.gateway.error_frames import ERROR_TEXTS
 from tidings.gateway.protocol_state import ALLOWED, ConnectionLimits, ConnectionState
 from tidings.kernel.errors import TidingsError
-from tidings.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
-from tidings.protocol.samples.to_device import ANSWERS
-from tidings.protocol.samples.to_device import PUSHES as PUSH_SAMPLES
 from tidings.wire import fields
 from tidings.wire.close_codes import TEXTS
 from tidings.wire.frames.registry import PUSHES, REQUESTS
+from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
+from tools.protocol.samples.to_device import ANSWERS
+from tools.protocol.samples.to_device import PUSHES as PUSH_SAMPLES
 
 _PART = re.compile(r"(<!-- (golden|table): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TO_SERVER = {one.name: one for one in REQUEST_SAMPLES}
@@ -20,7 +20,7 @@ _TO_DEVICE = {one.name: one for one in chain(ANSWERS, PUSH_SAMPLES)}
 
 
 def render_page(text: str) -> str:
-    """The page with every marked part as it is now."""
+    """Return the page with every marked part generated again."""
 
     def part(found: re.Match[str]) -> str:
         begin, form, names, end = found.groups()
@@ -91,7 +91,11 @@ def _limits() -> str:
         ("a frame", f"{fields.MAX_FRAME_BYTES:,} bytes", "close 4502"),
         ("nesting of a frame", f"{fields.MAX_FRAME_DEPTH} levels", "`request_invalid`"),
         ("objects and lists in a frame", f"{fields.MAX_FRAME_CONTAINERS:,}", "`request_invalid`"),
-        ("from opening to being let in", f"{limits.authenticate_within_s:g} s", "close 4003, or 4005"),
+        (
+            "from opening to the end of authentication",
+            f"{limits.authenticate_within_s:g} s",
+            "close 4003, or 4005",
+        ),
         ("requests in flight", limits.in_flight, "`rate_limited`"),
         (
             "frames",

@@ -1,4 +1,4 @@
-"""Error codes and close codes as data, for clients that want to name them."""
+"""Make every file of `protocol/` except the OpenAPI document."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -12,16 +12,16 @@ from tidings.gateway.error_frames import ERROR_TEXTS
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, MessageId, TenantId, UserId
 from tidings.messages.model import EntryKind
-from tidings.protocol import asyncapi, schema
-from tidings.protocol.docs_page import render_page
-from tidings.protocol.samples.refused import REFUSED
-from tidings.protocol.samples.requests import REQUESTS, Direction, Sample
-from tidings.protocol.samples.to_device import ANSWERS, PUSHES
 from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode
+from tools.protocol import asyncapi, schema
+from tools.protocol.docs_page import render_page
+from tools.protocol.samples.refused import REFUSED
+from tools.protocol.samples.requests import REQUESTS, Direction, Sample
+from tools.protocol.samples.to_device import ANSWERS, PUSHES
 
 
 def error_codes_document() -> list[dict[str, Any]]:
-    """Those that a device can meet."""
+    """Return the error codes that a device can receive."""
     errors = (TidingsError(code, "") for code in ERROR_TEXTS)
     return [{"code": e.code.value, "retryable": e.retryable, "docs": e.docs} for e in errors]
 
@@ -46,7 +46,7 @@ def _ends(codes: range) -> dict[str, int]:
 
 
 def golden_files() -> dict[str, list[dict[str, Any]]]:
-    """By file name. `text` is the frame to the byte; one that is no UTF-8 has `base64` instead."""
+    """Return the golden frames by file name. `text` has the exact bytes of a frame; a frame that is not UTF-8 has `base64` instead."""
     return {
         "requests": [_to_server(one) for one in REQUESTS],
         "answers": list(_to_device(ANSWERS)),
@@ -89,7 +89,7 @@ SAMPLE: Final = OfflineMessage(
 
 
 def offline_event_document() -> dict[str, Any]:
-    """Every field is always there: what a reader has to deal with is written down, not left out."""
+    """Return the schema of an event of the topic for offline users. Every field is always present."""
     (_, parts) = msgspec.json.schema_components([OfflineMessage])
     schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(parts["OfflineMessage"]))
     kinds = msgspec.json.decode(msgspec.json.encode(parts["EntryKind"]))
@@ -102,7 +102,7 @@ def offline_event_document() -> dict[str, Any]:
 
 
 BASELINE = Path("protocol/baseline.json")
-"""The schema that clients out there were built from. Changed by hand only, with `--new-baseline`."""
+"""The schema that existing clients were built from. Only `--new-baseline` changes it."""
 
 
 def render_all(root: Path) -> dict[Path, str]:
@@ -111,8 +111,8 @@ def render_all(root: Path) -> dict[Path, str]:
         "asyncapi.json": asyncapi.asyncapi_document(),
         "error_codes.json": error_codes_document(),
         "close_codes.json": close_codes_document(),
-        "unreached.schema.json": offline_event_document(),
-        "unreached.sample.json": SAMPLE,
+        "offline.schema.json": offline_event_document(),
+        "offline.sample.json": SAMPLE,
     }
     documents |= {f"golden/{name}.json": frames for name, frames in golden_files().items()}
     files = {root / "protocol" / name: file_text(document) for name, document in documents.items()}
@@ -121,7 +121,7 @@ def render_all(root: Path) -> dict[Path, str]:
 
 
 def stale_files(root: Path) -> list[Path]:
-    """Those that are not what the types give."""
+    """Return the files that `write` would change."""
     return [
         path for path, wanted in render_all(root).items() if not path.exists() or path.read_text() != wanted
     ]
@@ -129,3 +129,8 @@ def stale_files(root: Path) -> list[Path]:
 
 def file_text(document: object) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def openapi_text(document: object) -> str:
+    """Format the OpenAPI document over many lines, so that a diff is readable."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"

@@ -1,17 +1,17 @@
-"""The AsyncAPI 3 document: one channel, what is sent on it and what comes back, with the golden frames as examples."""
+"""Make the AsyncAPI 3 document: one channel, its requests, answers and pushes, with the golden frames as examples."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from tidings.protocol import schema
-from tidings.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
-from tidings.protocol.samples.requests import Sample
-from tidings.protocol.samples.to_device import ANSWERS as ANSWER_SAMPLES
-from tidings.protocol.samples.to_device import PUSHES as PUSH_SAMPLES
 from tidings.wire.fields import PROTOCOL
 from tidings.wire.frames.registry import PUSHES, REQUESTS, RequestKind
+from tools.protocol import schema
+from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
+from tools.protocol.samples.requests import Sample
+from tools.protocol.samples.to_device import ANSWERS as ANSWER_SAMPLES
+from tools.protocol.samples.to_device import PUSHES as PUSH_SAMPLES
 
 _ABOUT = (
     "One WebSocket per device, text frames of JSON. Requests have an `id` and are answered by `ok` or `error` with the "

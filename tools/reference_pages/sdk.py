@@ -1,23 +1,20 @@
-"""The reference page of the SDK, made from its docstrings. Run as a program, it writes the page."""
+"""Make the reference page of the SDK from its docstrings."""
 
 import dataclasses
 import enum
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import tidings_sdk
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "sdk-python.md"
-HOW = "run: uv run python server/tests/architecture/sdk_reference.py"
 _INTRO = """# SDK for Python: classes and methods
 
 Everything that `tidings_sdk` exports. Made from the docstrings; the [README](../../sdk-python/README.md) explains how the parts work together, [errors](errors.md) the codes.
 """
 
 
-def page() -> str:
+def sdk_page() -> str:
     parts = [_INTRO]
     for name in sorted(tidings_sdk.__all__, key=str.lower):
         parts += [f"## {name}\n", *_described(name, getattr(tidings_sdk, name))]
@@ -72,7 +69,7 @@ def _member(name: str, value: object) -> Iterator[str]:
 
 
 def _signature(found: object) -> str:
-    """Parameters without `self`, and what is returned, as the source spells it."""
+    """Parameters without `self`, and what is returned, as in the source."""
     if not callable(found):
         return ""
     said = inspect.signature(found)
@@ -96,7 +93,3 @@ def _text(found: object) -> Iterator[str]:
     is_made = dataclasses.is_dataclass(found) and text.startswith(f"{getattr(found, '__name__', '')}(")
     if text and not is_made:
         yield f"{text}\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

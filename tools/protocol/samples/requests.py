@@ -1,4 +1,4 @@
-"""One golden frame."""
+"""Golden frames of requests, from the device to the server."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -8,7 +8,7 @@ type Direction = Literal["to_server", "to_device"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`answers`: the kind of request that an `ok` is the answer to. `code`: the error that a bad frame is told."""
+    """`answers`: the kind of request that an `ok` is the answer to. `code`: the error code of the answer to an invalid frame."""
 
     name: str
     means: str
@@ -24,13 +24,13 @@ def sample(name: str, means: str, text: str, *, answers: str = "", code: str = "
 REQUESTS: Final = (
     sample(
         "connect",
-        "The first frame of a device that holds nothing yet.",
+        "The first frame of a device that has no messages yet.",
         '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":1,"device":"phone-1",'
         '"sdk":"tidings-python/0.1.0"}}',
     ),
     sample(
         "connect_with_positions",
-        "A device comes back: it holds one chat up to 41 and another up to 7.",
+        "A device reconnects: it has one chat up to 41 and another up to 7.",
         '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":1,"device":"phone-1",'
         '"epoch":0,"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":41,"gLAJWK6M7H3QFQ3PWXCZ5GZQD":7}}}',
     ),
@@ -42,7 +42,7 @@ REQUESTS: Final = (
     ),
     sample(
         "resume",
-        "The server said that pushes may have been missed; the device brings its positions again.",
+        "The server reported that pushes may have been missed; the device sends its positions again.",
         '{"id":2,"resume":{"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":43},"epoch":0}}',
     ),
     sample(
@@ -94,7 +94,7 @@ REQUESTS: Final = (
     ),
     sample(
         "react_removed",
-        "And taken back.",
+        "The reaction is removed.",
         '{"id":14,"react":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-14","after":45,'
         '"sequence":41,"emoji":"👍","is_removed":true}}',
     ),
@@ -120,7 +120,7 @@ REQUESTS: Final = (
     ),
     sample(
         "ack",
-        "The device holds these chats up to there. No `id`: no answer is wanted.",
+        "The device has received these chats up to these sequences. No `id`: no answer is sent.",
         '{"ack":{"delivered":{"dMFRGGZDFMZTWQ2LKNNWG23TP":42,"gLAJWK6M7H3QFQ3PWXCZ5GZQD":9}}}',
     ),
     sample(
@@ -130,23 +130,23 @@ REQUESTS: Final = (
     ),
     sample(
         "counts",
-        "What is unread in an inbox. From now on the connection is told of its changes.",
+        "The unread counts of an inbox. From now on the connection receives its changes.",
         '{"id":23,"counts":{"inbox":"default"}}',
     ),
     sample(
         "counts_at_least",
-        "The same, with a broadcast of which the device was told.",
+        "The same, at least up to a broadcast that the device has received.",
         '{"id":23,"counts":{"inbox":"default","at_least":17}}',
     ),
     sample(
         "notices",
-        "The next unread notices of a category.",
+        "The next unread notifications of a category.",
         '{"id":24,"notices":{"inbox":"default","limit":5,"below":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'
         '"is_unread":true}}',
     ),
     sample(
         "mark",
-        "One notice is read.",
+        "One notification is read.",
         '{"id":25,"mark":{"inbox":"default","to":"read","ids":["01JCQ4Z7N3V5X9B2M8K6T1R0WD"]}}',
     ),
     sample(
@@ -158,7 +158,7 @@ REQUESTS: Final = (
     sample("typing", "The user types.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
     sample(
         "typing_stopped",
-        "And does not any more.",
+        "The user stopped typing.",
         '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","is_typing":false}}',
     ),
     sample("presence", "The app went to the background.", '{"presence":{"status":"away"}}'),
@@ -167,7 +167,9 @@ REQUESTS: Final = (
         "Typing and receipts of a chat that is on the screen, presence of the other one.",
         '{"id":20,"subscribe":{"chats":["dMFRGGZDFMZTWQ2LKNNWG23TP"],"users":["ben"]}}',
     ),
-    sample("unsubscribe", "No longer.", '{"id":21,"unsubscribe":{"users":["ben"]}}'),
-    sample("ping", "Is the server there?", '{"id":22,"ping":{}}'),
+    sample(
+        "unsubscribe", "Presence of a user is no longer needed.", '{"id":21,"unsubscribe":{"users":["ben"]}}'
+    ),
+    sample("ping", "Check that the server answers.", '{"id":22,"ping":{}}'),
     sample("pong", "The answer to the server's heartbeat.", '{"pong":{}}'),
 )

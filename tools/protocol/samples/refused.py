@@ -1,9 +1,9 @@
-"""Frames that are wrong, and what they are told."""
+"""Invalid frames, each with the error code of its answer."""
 
 from typing import Final
 
 from tidings.kernel.errors import Code
-from tidings.protocol.samples.requests import Sample, sample
+from tools.protocol.samples.requests import Sample, sample
 
 _INVALID = Code.REQUEST_INVALID.value
 _SEND = '{"id":7,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k"'
@@ -16,7 +16,7 @@ def _bad(name: str, means: str, text: str, code: str = _INVALID) -> Sample:
 REFUSED: Final = (
     _bad("empty", "Nothing at all.", ""),
     _bad("not_json", "Not JSON.", "hello"),
-    _bad("cut_off", "JSON that ends too early; the id can be told because it comes first.", _SEND),
+    _bad("cut_off", "JSON that ends too early; the answer has the id, because it comes first.", _SEND),
     _bad("two_documents", "One frame is one object.", '{"ping":{}}{"ping":{}}'),
     _bad("list", "A list is not a frame.", '[{"ping":{}}]'),
     _bad("no_kind", "An id and nothing else.", '{"id":7}'),
@@ -32,24 +32,36 @@ REFUSED: Final = (
     _bad("unknown_kind", "A request of a later protocol.", '{"id":7,"dance":{}}', Code.UNKNOWN_REQUEST.value),
     _bad(
         "unknown_field",
-        "A typing error is not ignored: this message would stay for ever.",
+        "A misspelt field is not ignored: this message would never expire.",
         _SEND + ',"ttl_second":60}}',
     ),
-    _bad("unknown_beside", "Nothing stands beside a request.", '{"id":7,"ping":{},"trace":"x"}'),
+    _bad(
+        "unknown_beside",
+        "A frame has no other fields than the id and the request.",
+        '{"id":7,"ping":{},"trace":"x"}',
+    ),
     _bad("field_missing", "No chat.", '{"id":7,"send":{"client_message_id":"k","text":"hi"}}'),
     _bad("wrong_type", "A text is a string.", _SEND + ',"text":5}}'),
     _bad("sequence_zero", "Sequences begin with 1.", '{"id":7,"read":{"chat":"d","sequence":0}}'),
-    _bad("sequence_fraction", "And are whole.", '{"id":7,"read":{"chat":"d","sequence":1.5}}'),
-    _bad("chat_with_sign", "Signs that keys are made of.", '{"id":7,"history":{"chat":"a#b"}}'),
+    _bad("sequence_fraction", "Sequences are whole numbers.", '{"id":7,"read":{"chat":"d","sequence":1.5}}'),
+    _bad(
+        "chat_with_sign",
+        "Characters that separate the parts of keys are refused.",
+        '{"id":7,"history":{"chat":"a#b"}}',
+    ),
     _bad(
         "chat_too_long", "An id has at most 64 characters.", '{"id":7,"history":{"chat":"' + "d" * 65 + '"}}'
     ),
     _bad(
-        "chat_with_line_feed", "Nor a line feed, not even at the end.", '{"id":7,"history":{"chat":"d\\n"}}'
+        "chat_with_line_feed",
+        "A line feed is refused, even at the end.",
+        '{"id":7,"history":{"chat":"d\\n"}}',
     ),
-    _bad("two_places", "One place in the log.", '{"id":7,"history":{"chat":"d","before":9,"after":3}}'),
+    _bad(
+        "two_places", "Only one position in the log.", '{"id":7,"history":{"chat":"d","before":9,"after":3}}'
+    ),
     _bad("page_too_large", "At most 200 entries.", '{"id":7,"history":{"chat":"d","limit":201}}'),
-    _bad("ack_of_nothing", "An ack is of something.", '{"id":7,"ack":{"delivered":{}}}'),
+    _bad("ack_of_nothing", "An ack names at least one chat.", '{"id":7,"ack":{"delivered":{}}}'),
     _bad("unknown_status", "No such status.", '{"id":7,"presence":{"status":"asleep"}}'),
     _bad("half_a_character", "Half of a surrogate pair is not a character.", _SEND + ',"text":"\\ud83d"}}'),
     _bad("not_a_number", "NaN is not JSON.", _SEND + ',"data":{"x":NaN}}}'),

@@ -1,4 +1,4 @@
-"""What a frame says once it is decoded: with the defaults filled in, as plain JSON."""
+"""Make the JSON Schema of every frame, and decode frames to plain JSON with the defaults filled in."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ from tidings.wire.frames.structs import ErrorBody
 
 
 def request_semantics(data: bytes) -> dict[str, Any]:
-    """Of one that is refused: what it is told."""
+    """Decode a request; if it is refused, return the error."""
     got = decode(data)
     if not isinstance(got, DecodedRequest):
         return {"id": got.id, "error": {"code": got.code.value, "message": got.message}}
@@ -29,7 +29,7 @@ def request_semantics(data: bytes) -> dict[str, Any]:
 
 
 def frame_semantics(data: bytes, answers: str) -> dict[str, Any]:
-    """Of a frame from the server. A push that is not known means nothing."""
+    """Decode an answer or a push. An unknown push is ignored."""
     keys = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     request_id = msgspec.json.decode(keys.pop("id")) if "id" in keys else None
     ((name, raw),) = keys.items()
@@ -74,7 +74,7 @@ def schema_document() -> Schema:
 
 
 def definitions(ref_template: str) -> dict[str, Schema]:
-    """Bodies and frames, by name; plain JSON, so that it can be compared with what was read from a file."""
+    """Return bodies and frames by name, as plain JSON that can be compared with a file."""
     types = [*(k.body for k in REQUESTS), *(k.answer for k in REQUESTS), *(k.body for k in PUSHES)]
     _, bodies = msgspec.json.schema_components(dict.fromkeys(types), ref_template=ref_template)
     made: dict[str, Schema] = msgspec.json.decode(msgspec.json.encode(bodies))

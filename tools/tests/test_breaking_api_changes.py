@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tidings.api.app import app_for_schema
-from tidings.protocol.breaking_changes_openapi import find_breaking_api_changes
+from tools.protocol.breaking_changes import find_breaking_api_changes
 
 DOCUMENT: dict[str, Any] = app_for_schema().openapi()
 
@@ -30,32 +30,35 @@ def test_the_same_document_breaks_nobody() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda d: d.paths.pop("/v1/blocks"), "GET /v1/blocks is gone"),
-        (lambda d: d.paths["/v1/chats/{chat}"].pop("patch"), "PATCH /v1/chats/{chat} is gone"),
+        (lambda d: d.paths.pop("/v1/blocks"), "GET /v1/blocks: was removed"),
+        (lambda d: d.paths["/v1/chats/{chat}"].pop("patch"), "PATCH /v1/chats/{chat}: was removed"),
         (lambda d: d.paths["/v1/blocks"]["get"].update(operationId="x"), "another operation id"),
-        (lambda d: d.paths["/v1/blocks"]["get"]["parameters"].pop(0), "is gone"),
+        (lambda d: d.paths["/v1/blocks"]["get"]["parameters"].pop(0), ": was removed"),
         (lambda d: d.paths["/v1/blocks"]["get"]["parameters"][0].update(required=True), "is required now"),
         (
             lambda d: d.paths["/v1/chats/{chat}/messages"]["post"]["responses"].pop("200"),
-            "does not answer 200",
+            "POST /v1/chats/{chat}/messages 200: was removed",
         ),
-        (lambda d: d.schemas["SendMessageBody"]["properties"].pop("data"), "body.data is gone"),
-        (lambda d: d.schemas["SendMessageBody"].update(required=["text"]), "body.text is required now"),
+        (lambda d: d.schemas["SendMessageBody"]["properties"].pop("data"), "body.data: was removed"),
+        (lambda d: d.schemas["SendMessageBody"].update(required=["text"]), "body.text: is required now"),
         (
             lambda d: d.schemas["SendMessageBody"]["properties"]["text"].update(maxLength=10),
-            "maxLength is tighter",
+            "body.text: maxLength is 10, was ",
         ),
         (
             lambda d: d.schemas["SendMessageBody"]["properties"]["text"].update(type="integer"),
-            "is integer now",
+            "body.text: was string, is integer",
         ),
         (
             lambda d: d.schemas["ChangeRoleBody"]["properties"]["role"]["enum"].remove("admin"),
-            "can't be admin",
+            "body.role: the value admin was removed",
         ),
-        (lambda d: d.schemas["EntryResponse"]["properties"].pop("kind"), "kind is gone"),
-        (lambda d: d.schemas["EntryResponse"]["required"].remove("kind"), "kind may be missing now"),
-        (lambda d: d.schemas["EntryResponse"]["properties"]["kind"]["enum"].remove("edit"), "can't be edit"),
+        (lambda d: d.schemas["EntryResponse"]["properties"].pop("kind"), "kind: was removed"),
+        (lambda d: d.schemas["EntryResponse"]["required"].remove("kind"), "kind: can be missing now"),
+        (
+            lambda d: d.schemas["EntryResponse"]["properties"]["kind"]["enum"].remove("edit"),
+            "kind: the value edit was removed",
+        ),
     ],
 )
 def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: str) -> None:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from tidings.protocol.samples.requests import sample
+from tools.protocol.samples.requests import sample
 
 ANSWERS: Final = (
     sample(
         "welcome",
-        "Let in. A heartbeat comes at least every 25 seconds.",
+        "Authenticated. A heartbeat comes at least every 25 seconds.",
         '{"id":1,"ok":{"protocol":1,"user":"anna","device":"phone-1","epoch":0,"at":1763184000000,'
         '"heartbeat_s":25,"limits":{"frame_bytes":65536,"in_flight":32,"frames_per_s":50,"burst":100},'
         '"expires_at":1763187600000}}',
@@ -22,7 +22,7 @@ ANSWERS: Final = (
     sample("sent", "Committed, at 42.", '{"id":7,"ok":{"sequence":42}}', answers="send"),
     sample(
         "sent_before",
-        "A repeat: the message stands at 42 since the first try.",
+        "A repeat: the first attempt stored the message at 42.",
         '{"id":7,"ok":{"sequence":42,"is_repeat":true}}',
         answers="send",
     ),
@@ -38,29 +38,29 @@ ANSWERS: Final = (
     ),
     sample(
         "inbox_counts",
-        "Three are unread, of which one is new since the user last looked. The next change by itself is an expiry.",
+        "Three are unread, of which one is new since the user last looked. The next change that needs no request is an expiry.",
         '{"id":23,"ok":{"inbox":"default","version":17,"at":1763184000000,"unread":3,"unseen":1,'
         '"categories":{"news":2,"orders":1},"next_change_at":1763187600000,"broadcasts_up_to":17}}',
         answers="counts",
     ),
     sample(
         "notice_page",
-        "The only one there is.",
+        "The only notification of the inbox.",
         '{"id":24,"ok":{"notices":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
         '"message":{"title":"New feature"},"category":"news","is_seen":true}],"counts":{"inbox":"default",'
         '"version":17,"at":1763184000000,"unread":1,"categories":{"news":1}}}}',
         answers="notices",
     ),
-    sample("done", "Yes.", '{"id":19,"ok":{}}', answers="read"),
+    sample("done", "Done.", '{"id":19,"ok":{}}', answers="read"),
     sample(
         "refused",
-        "No, and trying again does not help.",
+        "Refused; a retry does not help.",
         '{"id":7,"error":{"code":"not_a_member","message":"The user is not a member of this chat.",'
         '"docs":"/errors/not_a_member"}}',
     ),
     sample(
         "refused_for_now",
-        "No, and later perhaps.",
+        "Refused; a retry may succeed later.",
         '{"id":7,"error":{"code":"rate_limited","message":"Too many frames.","retryable":true,'
         '"docs":"/errors/rate_limited","retry_after_ms":420}}',
     ),
@@ -75,19 +75,19 @@ PUSHES: Final = (
     ),
     sample(
         "entry_edit",
-        "The message at 43 has other words now: `changed` is how it stands.",
+        "The message at 43 has a new text: `changed` is its present state.",
         '{"entry":{"sequence":44,"by":"ben","at":1763184004000,"kind":"edit","refers_to":43,"changed":{"text":'
         '"How are you, Anna?","edited_at":1763184004000},"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}',
     ),
     sample(
         "entry_join",
-        "Two came into a group.",
+        "Two users joined a group.",
         '{"entry":{"sequence":8,"by":"anna","at":1763184004000,"kind":"join","users":["cleo","dora"],'
         '"member_count":4,"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD"}}',
     ),
     sample(
         "entries",
-        "What was missed, oldest first. The position of the chat is 44 now.",
+        "The missed entries, oldest first. The position of the chat is 44 now.",
         '{"entries":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","after":41,"up_to":44,"entries":[{"sequence":42,"by":"anna",'
         '"at":1763184002000,"text":"Hello, Ben!","client_message_id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD"},{"sequence":43,'
         '"by":"ben","at":1763184003000,"text":"How are you?"},{"sequence":44,"by":"ben","at":1763184004000,'
@@ -117,19 +117,19 @@ PUSHES: Final = (
     sample("resume_again", "Pushes may have been missed: send `resume`.", '{"resume":{}}'),
     sample(
         "inbox",
-        "A notice came, another one was redacted.",
+        "A notification arrived, another one was redacted.",
         '{"inbox":{"counts":{"inbox":"default","version":18,"at":1763184001000,"unread":1,"unseen":1},'
         '"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763184000900,"delivered_at":1763184001000,'
         '"message":{"title":"New feature"}}],"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WC"]}}',
     ),
     sample(
         "inbox_again",
-        "The counts after a resume: what happened meanwhile is not told, the list is to be read again.",
+        "The counts after a resume. Changes in between are not sent: the client reads the list again.",
         '{"inbox":{"counts":{"inbox":"default","version":20,"at":1763184002000},"has_more":true}}',
     ),
     sample(
         "broadcast",
-        "A broadcast came, as the 17th entry of the inbox's log of them. Who shows a count asks for it.",
+        "A broadcast arrived, as entry 17 of the inbox's broadcast log. A client that shows a count requests it.",
         '{"broadcast":{"inbox":"default","up_to":17,"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WE","at":1763184003000,'
         '"delivered_at":1763184003000,"message":{"title":"We are back"},"category":"news"}]}}',
     ),
@@ -151,13 +151,13 @@ PUSHES: Final = (
     ),
     sample(
         "reconnect",
-        "The server process goes away: connect anew in 2 to 32 seconds, at a moment of your own.",
+        "The server process stops: reconnect after a random delay of 2 to 32 seconds.",
         '{"reconnect":{"retry_after_ms":2000,"spread_ms":30000,"reason":"draining"}}',
     ),
     sample("ping_push", "The heartbeat. Answer with `pong`.", '{"ping":{}}'),
     sample(
         "error_push",
-        "A frame could not be told from others: it had no id, or one that is in flight.",
+        "An error for a frame without an id, or with an id that is in flight.",
         '{"error":{"code":"request_invalid","message":"A request with the id 7 is still being answered.",'
         '"docs":"/errors/request_invalid","request_id":7}}',
     ),
