@@ -13,7 +13,7 @@ from tidings.wire.close_codes import CloseCode
 
 @final
 class DeviceSubscriptions:
-    """What a device subscribed to for ephemeral events, and the state that it reported.
+    """Subscriptions of a device to ephemeral events, and the state that it reported.
 
     chats, users: in the order of the requests. The user may not be allowed to see all of them.
     typing: chats in which other members see the user as typing.
@@ -56,7 +56,7 @@ class DeviceConnection(Protocol):
 
 
 class PushAction(Enum):
-    """What the gateway does with pushed entries for one device."""
+    """The action for pushed entries of one chat and one device."""
 
     DUPLICATE = auto()
     """Nothing: the device has them."""

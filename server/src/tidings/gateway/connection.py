@@ -101,7 +101,7 @@ class RequestTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionDeps:
-    """What all connections of a process share."""
+    """Dependencies that all connections of a process share."""
 
     dispatch: HandlerDeps
     hub: Hub[ConnectedDevice]

@@ -53,7 +53,7 @@ _OK = Ok()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandlerDeps:
-    """What the handlers of all connections share."""
+    """Dependencies that the handlers of all connections share."""
 
     cases: GatewayUseCases
     limits: ConnectionLimits

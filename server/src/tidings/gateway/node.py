@@ -182,7 +182,7 @@ class GatewayNode:
     def _on_bus_event(self, event: BusEvent) -> None:
         match event:
             case Subscribed():
-                # What was published before the confirmation was not received, so all devices resume. Race: a worker
+                # Earlier messages were not received, so all devices resume. Race: a worker
                 # that found no subscriber on this channel may still delete the routes that it looked up. Each device
                 # therefore registers a new route, with a new epoch, which that worker cannot delete.
                 for device in self._hub:

@@ -1,4 +1,4 @@
-"""What a gateway is built from: use cases, stores, options, and the two ports that it declares itself."""
+"""Dependencies of a gateway: use cases, stores, options, and the two ports that it declares itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class InboxUseCases(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayUseCases:
-    """What request handlers call. Without `inboxes`, inbox requests are refused as unknown."""
+    """Use cases that request handlers call. Without `inboxes`, inbox requests are refused as unknown."""
 
     credentials: GatewayCredentials
     limiter: RequestLimiter

@@ -34,7 +34,7 @@ ALLOWED: Final = {
     ConnectionState.AUTHENTICATING: frozenset({"ping", "pong"}),
     ConnectionState.RESUMING: _AUTHENTICATED,
     ConnectionState.LIVE: _AUTHENTICATED,
-    # The next gateway would have to repeat these a moment later.
+    # The next gateway would have to repeat these soon.
     ConnectionState.DRAINING: _AUTHENTICATED - {"resume", "subscribe"},
     ConnectionState.CLOSED: frozenset[str](),
 }

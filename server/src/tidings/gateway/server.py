@@ -98,7 +98,7 @@ type ListenerFactory = Callable[[OnOpen], WebSocketListener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDeps:
-    """What a gateway server is built from. `flush_timeout_s`: time for requests in flight when it stops."""
+    """Dependencies of a gateway server. `flush_timeout_s`: time for requests in flight when it stops."""
 
     dispatch: HandlerDeps
     make_listener: ListenerFactory

@@ -1,4 +1,4 @@
-"""Measure how fast a device reads what the gateway sends."""
+"""Measure how fast a device reads."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class SlowConsumerGuard:
         self._buffered = 0
 
     async def wait(self, socket: Socket, until_bytes: int, is_gone: Callable[[], bool]) -> bool:
-        """Wait until at most `until_bytes` are buffered, or the device is gone. Return False if it is too slow."""
+        """Wait until at most `until_bytes` are buffered, or the device has left. Return False if it is too slow."""
         if not self._waiters:
             self._checked_at, self._buffered = _now(), socket.buffered_bytes
         self._waiters += 1

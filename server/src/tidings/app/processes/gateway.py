@@ -40,7 +40,7 @@ from tidings.bus.store import RedisBus
 from tidings.connections.model import GatewayId
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoOfflineQueue
-from tidings.gateway.admission import make_admission
+from tidings.gateway.admission import UpgradeLimiter
 from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.metrics import SocketMetrics, export_gateway
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases, NodeDeps, NodeOptions
@@ -336,7 +336,7 @@ class GatewayWiring:
             make_listen_options(self.settings),
             on_open,
             on_error=_report,
-            admit=make_admission(admission_options(given), self.host.clock.monotonic),
+            admit=UpgradeLimiter(admission_options(given), self.host.clock.monotonic).admit,
         )
 
 

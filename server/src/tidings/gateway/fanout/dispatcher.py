@@ -190,7 +190,7 @@ class PushDispatcher:
                     yield _Recipient(device, part.first, part.last)
 
     def _subscribed(self, push: Push, channel: LargeChatChannel) -> Iterator[_Recipient]:
-        """Yield the devices of a channel. A user whom an entry removes receives that entry and none after it."""
+        """Yield the devices of a channel. A user who is removed by an entry receives that entry and none after it."""
         first, last = push.entries[0].sequence, push.entries[-1].sequence
         leaves = _first_leaves(push)
         for device in list(channel.devices):

@@ -113,7 +113,7 @@ class RangeSender:
             device.connected.push(encode_push(ChatRows(rows=tuple(map(chat_row_frame, some)))))
 
     async def _wait_for_room(self, device: ConnectedDevice) -> None:
-        """Wait without a slot until the device has read most of what was sent. Close it if it is too slow."""
+        """Wait, without a slot, until the device has read most of its buffer. Close it if it is too slow."""
         if device.socket.buffered_bytes > MAX_BUFFERED_BYTES and not device.is_gone:
             async with release_slot():
                 guard = device.slow_consumer_guard = device.slow_consumer_guard or SlowConsumerGuard()

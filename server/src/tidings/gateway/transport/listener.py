@@ -54,7 +54,7 @@ def _set(made: tcp_socket.socket, options: TcpOptions) -> None:
         "TCP_KEEPIDLE": options.keepalive_idle_s,
         "TCP_KEEPINTVL": options.keepalive_every_s,
         "TCP_KEEPCNT": options.keepalive_probes,
-        # A peer that acknowledges nothing for this time is gone, even if it announces a zero window.
+        # A peer that acknowledges nothing for this time is unreachable, even if it announces a zero window.
         "TCP_USER_TIMEOUT": options.unacknowledged_s * 1_000,
     }
     for name, value in wanted.items():

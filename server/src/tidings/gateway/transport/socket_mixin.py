@@ -1,4 +1,4 @@
-"""What the sockets of both WebSocket libraries have in common: frames, UTF-8 checks, closing, and their register."""
+"""Shared parts of the sockets of both WebSocket libraries: frames, UTF-8 checks, closing, and their register."""
 
 import asyncio
 import codecs
