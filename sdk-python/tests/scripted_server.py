@@ -36,7 +36,7 @@ FAULTS = (
     "leave",  # asks to reconnect, and answers
 )
 WRITES = frozenset({"send", "edit", "redact", "react"})
-INBOX = frozenset({"counts", "notices", "mark"})
+INBOX = frozenset({"counts", "notifications", "mark"})
 
 
 def error(code: str, *, retryable: bool = False, **more: object) -> Frame:

@@ -85,7 +85,7 @@ class InboxController:
             self._mark(inbox.mark_seen if self.is_open and news.added else inbox.refresh)
 
     def on_timer(self) -> None:
-        """A notice that expires is told by nobody: the counts say when to ask again."""
+        """A notification that expires is told by nobody: the counts say when to ask again."""
         if self.counts is not self._timed and self.counts is not None:
             self._timed, at = self.counts, self.counts.next_change_at
             self._again_at = (
@@ -168,7 +168,7 @@ class InboxController:
         held = 0 if is_anew else len(self._buffer)
         while True:
             page = await inbox.list(limit=_PAGE, below=below)
-            found, below = [*found, *page.notices], page.below
+            found, below = [*found, *page.notifications], page.below
             if below is None or (found and held + len(found) >= self._requested):
                 break
         (self._buffer.begin if is_anew else self._buffer.more)(found, below)

@@ -1,4 +1,4 @@
-"""The notices of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
+"""The notifications of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from tidings_terminal import formatting
 
 @dataclass(frozen=True, slots=True)
 class NotificationView:
-    """A notice in words. `delivered_at`: when it came to the user, in milliseconds."""
+    """A notification in words. `delivered_at`: when it came to the user, in milliseconds."""
 
     id: str
     title: str
@@ -50,20 +50,20 @@ class NotificationBuffer:
 
     def broadcast(self, news: BroadcastUpdate) -> bool:
         """Whether the news say all that changed. Whether one was read is not told of what is known."""
-        for notice in (*news.added, *news.amended):
-            note, known = notification_view(notice), self._notes.get(notice.id)
+        for notification in (*news.added, *news.amended):
+            note, known = notification_view(notification), self._notes.get(notification.id)
             if known is not None:
                 self._notes[note.id] = replace(note, is_read=known.is_read)
-            elif notice in news.added:
+            elif notification in news.added:
                 self._notes[note.id] = note
         self.took(news.gone)
         return not news.has_more
 
     def happened(self, news: InboxUpdate) -> bool:
         """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""
-        for notice in (*news.added, *news.amended):
-            if self.below is None or notice.id > self.below:
-                self._notes[notice.id] = notification_view(notice)
+        for notification in (*news.added, *news.amended):
+            if self.below is None or notification.id > self.below:
+                self._notes[notification.id] = notification_view(notification)
         self.took(news.gone)
         return not news.has_more and bool(news.added or news.amended or news.gone)
 

@@ -22,7 +22,7 @@ _TOGETHER_MS: Final = 5 * 60 * 1000
 
 _MAX_UNREAD: Final = 999
 _MAX_LINES: Final = 4
-"""Of a notice's words, below its title."""
+"""Of a notification's words, below its title."""
 
 _AUTHORS: Final = (
     "ansi_cyan",

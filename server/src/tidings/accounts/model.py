@@ -18,8 +18,8 @@ class Scope(StrEnum):
     """Read and write chats in the name of a user of the tenant, who is named with each request."""
     USERS = "users"
     """Make, change and read users; end their sessions."""
-    NOTIFICATIONS = "notices"
-    """Set up inboxes; send, change and recall notices; look after their jobs and into users' inboxes."""
+    NOTIFICATIONS = "notifications"
+    """Set up inboxes; send, change and recall notifications; look after their jobs and into users' inboxes."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):

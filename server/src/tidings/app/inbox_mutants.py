@@ -1,4 +1,4 @@
-"""Servers that break one promise of inboxes each: as in `mutants`, to be caught by the harness' rules for notices."""
+"""Servers that break one promise of inboxes each: as in `mutants`, to be caught by the harness' rules for notifications."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final

@@ -82,7 +82,7 @@ class ChatRowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc
 
 
 class InboxChanged(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
-    """A user's inbox changed, by these notices among others: who looks at it reads it anew. `has_more`: not all are named."""
+    """A user's inbox changed, by these notifications among others: who looks at it reads it anew. `has_more`: not all are named."""
 
     tenant: TenantId
     user: UserId

@@ -194,15 +194,15 @@ class AnnouncementFactory:
                 and release.notification not in self._state.redacted
             )
 
-        def news(notice: Notification) -> BroadcastUpdate:
-            return BroadcastUpdate(inbox=self._log.inbox, up_to=release.sequence, added=(notice,))
+        def news(notification: Notification) -> BroadcastUpdate:
+            return BroadcastUpdate(inbox=self._log.inbox, up_to=release.sequence, added=(notification,))
 
         reach = AnnouncementTarget(release.notification, [release.span], release.segment)
         return self._announced(reach, self._living(release, news), is_new)
 
     def amended(self, releases: Sequence[BroadcastRelease], up_to: int) -> Announcement:
-        def news(notice: Notification) -> BroadcastUpdate:
-            return BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, amended=(notice,))
+        def news(notification: Notification) -> BroadcastUpdate:
+            return BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, amended=(notification,))
 
         first = releases[0]
         reach = AnnouncementTarget(first.notification, [each.span for each in releases], first.segment)

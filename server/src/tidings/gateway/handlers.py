@@ -196,7 +196,7 @@ async def _marked(
 
 
 def _check(asked: MarkNotifications) -> None:
-    """`read` takes notices or a time, `seen` neither, the others notices."""
+    """`read` takes notifications or a time, `seen` neither, the others notifications."""
     has_place = asked.before is not None or asked.category is not None
     if has_place and (asked.ids or asked.to != "read"):
         raise TidingsError(Code.REQUEST_INVALID, "`before` and `category` are for `read` without `ids`.")

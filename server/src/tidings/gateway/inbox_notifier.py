@@ -53,7 +53,11 @@ class _InboxUpdates:
 
     @property
     def requested(self) -> list[NotificationId]:
-        return [notice for notice in {**self.added, **self.amended} if notice not in self.removed]
+        return [
+            notification
+            for notification in {**self.added, **self.amended}
+            if notification not in self.removed
+        ]
 
 
 @final

@@ -24,7 +24,7 @@ from tidings.inboxes.broadcasts.model import (
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxKey, InboxSnapshot, NotificationId
 from tidings.inboxes.queries import NotificationFilter, VisibleNotification
-from tidings.inboxes.queries import NotificationSlice as NoticePage
+from tidings.inboxes.queries import NotificationSlice as NotificationPage
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import HistorySlice, VisibleEntry
@@ -151,13 +151,13 @@ class InboxReads(Protocol):
         wanted: NotificationFilter = ...,
         below: str | None = None,
         at_least: int = 0,
-    ) -> NoticePage: ...
+    ) -> NotificationPage: ...
 
     async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
         """A broadcast for who gets it now, whoever that is. None: it was redacted."""
         ...
 
-    async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NoticePage:
+    async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NotificationPage:
         """Those of them that are there and not archived, with the counts."""
         ...
 

@@ -1,1 +1,1 @@
-"""Notices to named users: an inbox per user, with counts that are exact."""
+"""Notifications to named users: an inbox per user, with counts that are exact."""

@@ -1,4 +1,4 @@
-"""Who of a chunk is not given a notice, because its inbox wants users with a profile and he has none."""
+"""Who of a chunk is not given a notification, because its inbox wants users with a profile and he has none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence

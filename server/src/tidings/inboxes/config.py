@@ -43,7 +43,7 @@ class InboxDefaults(Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Struct, frozen=True, kw_only=True):
-    """`codes`: of every category that there ever was; `retired` are no longer given to notices."""
+    """`codes`: of every category that there ever was; `retired` are no longer given to notifications."""
 
     id: InboxId
     title: str
@@ -56,7 +56,7 @@ class Inbox(Struct, frozen=True, kw_only=True):
     expires_after_s: int | None = None
     default_category: str | None = None
     is_for_known_users: bool = False
-    """Who has no profile is not given its notices."""
+    """Who has no profile is not given its notifications."""
     version: int = 0
     created_ms: int = 0
     updated_ms: int = 0
@@ -76,7 +76,7 @@ class Inbox(Struct, frozen=True, kw_only=True):
         return code
 
     def code_to_send(self, name: str | None) -> int:
-        """Raises `request_invalid` for a category that notices are no longer sent with."""
+        """Raises `request_invalid` for a category that notifications are no longer sent with."""
         chosen = name or self.default_category
         if chosen is None:
             return UNCATEGORISED

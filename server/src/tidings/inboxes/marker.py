@@ -1,4 +1,4 @@
-"""What a user does with his notices: read, unread again, archive; all up to a time; seen. Each answers with fresh counts."""
+"""What a user does with his notifications: read, unread again, archive; all up to a time; seen. Each answers with fresh counts."""
 
 from collections.abc import Callable, Sequence
 from itertools import batched
@@ -26,7 +26,7 @@ _PAGE = 1_000
 
 
 class MarkOperation(NamedTuple):
-    """To a direct notice, and to broadcasts."""
+    """To a direct notification, and to broadcasts."""
 
     row: Callable[[NotificationRow, InboxSnapshot], NotificationRow]
     bits: Callable[[InboxSnapshot, int], BroadcastState]
@@ -142,11 +142,11 @@ class InboxMarker:
 def _split(snapshot: InboxSnapshot, ids: Sequence[NotificationId]) -> tuple[int, list[NotificationId]]:
     """Broadcasts are known by the log; the others may be rows."""
     bits, direct = 0, []
-    for notice in ids:
-        if snapshot.shown.log_index.of_notification(notice):
-            bits |= user_state.release_for_user(snapshot, notice)
+    for notification in ids:
+        if snapshot.shown.log_index.of_notification(notification):
+            bits |= user_state.release_for_user(snapshot, notification)
         else:
-            direct.append(notice)
+            direct.append(notification)
     return bits, direct
 
 

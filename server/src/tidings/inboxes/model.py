@@ -1,4 +1,4 @@
-"""A notice as one user has it, and what is counted of his inbox.
+"""A notification as one user has it, and what is counted of his inbox.
 
 Each inbox of a user has a time of its own (`UnreadCounts.latest_ms`): it is never behind what was given, marked or settled
 there, whatever the clocks of processes say. What is later is decided by it alone.
@@ -17,11 +17,11 @@ NotificationId = NewType("NotificationId", str)
 InboxId = NewType("InboxId", str)
 
 UNCATEGORISED = 0
-"""The code of notices without a category: they count in all, and nowhere else."""
+"""The code of notifications without a category: they count in all, and nowhere else."""
 
 
 class InboxKey(NamedTuple):
-    """Whose notices: a user's, in one inbox. All of them stand in one partition."""
+    """Whose notifications: a user's, in one inbox. All of them stand in one partition."""
 
     tenant: TenantId
     user: UserId
@@ -29,7 +29,7 @@ class InboxKey(NamedTuple):
 
 
 class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A pointer to a notice, and what the user did with it. `delivered_ms` None: redacted before it came."""
+    """A pointer to a notification, and what the user did with it. `delivered_ms` None: redacted before it came."""
 
     id: NotificationId
     category: int
@@ -52,7 +52,7 @@ class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ExpiryEntry(Struct, frozen=True, kw_only=True, gc=False):
-    """Stands while an unread notice that expires is counted; below the watermarks it counts no more."""
+    """Stands while an unread notification that expires is counted; below the watermarks it counts no more."""
 
     id: NotificationId
     at_ms: int
@@ -82,7 +82,7 @@ class UnreadCounts(Struct, frozen=True, kw_only=True):
 class BroadcastState(Struct, frozen=True, kw_only=True):
     """What a user did with broadcasts, by their sequences. `unread`: made unread again, and when.
 
-    Kept apart from the counts of direct notices, with a version of its own: a delivery must not disturb it.
+    Kept apart from the counts of direct notifications, with a version of its own: a delivery must not disturb it.
     """
 
     joined: int = 0
@@ -133,7 +133,7 @@ class InboxSnapshot(Struct, frozen=True, kw_only=True):
     """An inbox as it is at `now_ms`: the counts without what has expired or is kept no longer.
 
     `counts`, `dropped` (to be deleted with the next change) and `next_ms` (when the counts change by themselves) are of
-    direct notices; `shown`, `broadcast_state` and `tally` of broadcasts; the properties are of both.
+    direct notifications; `shown`, `broadcast_state` and `tally` of broadcasts; the properties are of both.
     """
 
     owner: InboxKey
@@ -174,7 +174,7 @@ EVERYONE = "*"
 
 
 class NotificationContent(Struct, frozen=True, kw_only=True):
-    """What a notice says now, once for all who have it. `sealed` None: it was redacted.
+    """What a notification says now, once for all who have it. `sealed` None: it was redacted.
 
     `job` brought it to its users; `recall` takes it back. `reach` is of broadcasts: `EVERYONE`, or a segment's name.
     """
@@ -198,7 +198,7 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
 
 
 class KeyOrigin(StrEnum):
-    """What a key is: of a request, or the name of the notice in the sender's own system."""
+    """What a key is: of a request, or the name of the notification in the sender's own system."""
 
     KEY = "i"
     HOST = "h"

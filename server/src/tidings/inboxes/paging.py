@@ -1,4 +1,4 @@
-"""A user's notices of both kinds as one list, newest first, a page at a time. Pure."""
+"""A user's notifications of both kinds as one list, newest first, a page at a time. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -28,7 +28,7 @@ class PageCursor(NamedTuple):
 
 
 class ListEntry(NamedTuple):
-    """A notice of either kind among the others: `sort_key` sorts them by when they came."""
+    """A notification of either kind among the others: `sort_key` sorts them by when they came."""
 
     sort_key: NotificationId
     row: NotificationRow
@@ -75,7 +75,7 @@ def encode_cursor(end: NotificationId | None, head: int) -> str | None:
 
 
 class CountReason(StrEnum):
-    """Why a notice counts, or why not: the first of these that holds."""
+    """Why a notification counts, or why not: the first of these that holds."""
 
     BEFORE_JOINING = "before_joining"
     NOT_TARGETED = "not_reached"

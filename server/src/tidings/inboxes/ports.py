@@ -25,7 +25,7 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId
 
 
 class GiveResult(Enum):
-    """What became of a delivery. `THERE`: there is a row of this notice already, whatever became of it since."""
+    """What became of a delivery. `THERE`: there is a row of this notification already, whatever became of it since."""
 
     GIVEN = "given"
     THERE = "there"
@@ -50,7 +50,7 @@ class InboxRepository(Protocol):
     """Rows and counts of users. Reads are strong. Raises `overloaded` or `outcome_unknown` while it can't be written."""
 
     async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
-        """Row and count at once, if there is no row of this notice and the row is later than all that was.
+        """Row and count at once, if there is no row of this notification and the row is later than all that was.
 
         Else nothing is written: it is there, or the counts say what is later. May be repeated at will.
         """
@@ -94,7 +94,7 @@ class ContentReader(Protocol):
 
 
 class ContentStore(ContentReader, Protocol):
-    """What notices say. Put before anything points to it; a version that stands is never changed."""
+    """What notifications say. Put before anything points to it; a version that stands is never changed."""
 
     async def put(self, tenant: TenantId, content: NotificationContent) -> None:
         """The same again changes nothing: what stands stays."""
@@ -196,7 +196,7 @@ class NotificationRowReader(Protocol):
     async def rows_of(
         self, tenant: TenantId, inbox: InboxId, notification: NotificationId, users: Sequence[UserId]
     ) -> Mapping[UserId, NotificationRow]:
-        """The rows that these users have of one notice."""
+        """The rows that these users have of one notification."""
         ...
 
 

@@ -80,7 +80,7 @@ class BroadcastLogPublisher:
 FLUSH_S = 0.2
 """So long the first news of an inbox waits for others of it."""
 NAMED = 10
-"""Notices of each kind in one word; who has more to hear of reads the list."""
+"""Notifications of each kind in one word; who has more to hear of reads the list."""
 MAX_PENDING_INBOXES = 20_000
 """Inboxes that may wait while Redis is away. The devices behind it then hear of nothing, and read anew when it is back."""
 _MAX_CONCURRENT_WORDS = 200
@@ -91,7 +91,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _PendingChange:
-    """What happened to one inbox since it was last told of. Each notice stands where it was last seen."""
+    """What happened to one inbox since it was last told of. Each notification stands where it was last seen."""
 
     named: dict[NotificationId, InboxEvent] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ class _PendingChange:
 
     def message(self, inbox_key: InboxKey) -> InboxChanged:
         added, amended, gone = (
-            [notice for notice, each in self.named.items() if each is news]
+            [notification for notification, each in self.named.items() if each is news]
             for news in (InboxEvent.GIVEN, InboxEvent.AMENDED, InboxEvent.REDACTED)
         )
         return InboxChanged(

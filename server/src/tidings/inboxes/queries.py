@@ -1,4 +1,4 @@
-"""What a user sees of his inbox: counts, pages of notices, and why a count is what it is. For users and for support."""
+"""What a user sees of his inbox: counts, pages of notifications, and why a count is what it is. For users and for support."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class ExplainedCounts(NamedTuple):
 
 
 def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
-    """Where a notice's content is sealed for. No chat has a `#` in its id."""
+    """Where a notification's content is sealed for. No chat has a `#` in its id."""
     return ChatKey(tenant, ChatId(f"#{notification}"))
 
 
@@ -107,14 +107,14 @@ class InboxQueries:
 
     async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
         """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
-        notice = NotificationId(release.notification)
-        content = (await self._contents.of(tenant, [notice])).get(notice)
+        notification = NotificationId(release.notification)
+        content = (await self._contents.of(tenant, [notification])).get(notification)
         if content is None or content.sealed is None:
             return None
         keys = await self._keys.to_read(tenant, [content.sealed])
-        message = _message(keys, seal_location(tenant, notice), content.version, content.sealed)
+        message = _message(keys, seal_location(tenant, notification), content.version, content.sealed)
         row = NotificationRow(
-            id=notice,
+            id=notification,
             category=release.category,
             delivered_ms=release.at_ms,
             host_system_id=content.host_system_id,
@@ -123,7 +123,7 @@ class InboxQueries:
         return VisibleNotification(row, content, message, is_read=False, is_seen=False, read_ms=None)
 
     async def explain(self, inbox_key: InboxKey, limit: int, below: str | None = None) -> ExplainedCounts:
-        """Every notice, newest first, with what decides about it; the counted ones of all pages make up the count."""
+        """Every notification, newest first, with what decides about it; the counted ones of all pages make up the count."""
         snapshot = await self._state.read(inbox_key)
         start = PageCursor.of(below, snapshot.shown.log_index.head)
         rows, has_more = await self._state.repository.page(inbox_key, start and start.sort_key, limit)
@@ -158,7 +158,9 @@ class InboxQueries:
         """What was redacted a moment ago is hidden at once, though its row is yet to be settled."""
         tenant = snapshot.owner.tenant
         contents = await self._contents.of(tenant, [each.row.id for each in spots])
-        there = {notice: each.sealed for notice, each in contents.items() if each.sealed is not None}
+        there = {
+            notification: each.sealed for notification, each in contents.items() if each.sealed is not None
+        }
         keys = await self._keys.to_read(tenant, there.values())
 
         def message(content: NotificationContent) -> object:

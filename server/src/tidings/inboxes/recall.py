@@ -1,4 +1,4 @@
-"""Takes back or changes a notice that was sent. What it says changes at once, for all who have it.
+"""Takes back or changes a notification that was sent. What it says changes at once, for all who have it.
 
 A redaction then goes to each user by a job, so that it leaves his counts too; the rows keep the proof of it. A broadcast
 has no rows: an entry of the log hides it from all of them, and is the proof.
@@ -81,7 +81,7 @@ class RecallService:
         self._clock = clock
 
     async def by_host_id(self, tenant: TenantId, inbox: str, host_system_id: str) -> NotificationId:
-        """Of a notice that was sent as the only one of its name."""
+        """Of a notification that was sent as the only one of its name."""
         name = (await self._inboxes.of(tenant, inbox)).id
         found = await self._contents.claimed(tenant, name, KeyOrigin.HOST, host_system_id)
         if found is None:
@@ -106,9 +106,11 @@ class RecallService:
         async def step() -> NotificationContent:
             before = await self.find(tenant, inbox, notification)
             if before.redacted_ms is not None:
-                raise TidingsError(Code.NO_CHANGE, "The notice was redacted.")
+                raise TidingsError(Code.NO_CHANGE, "The notification was redacted.")
             if before.version >= MAX_VERSIONS:
-                raise TidingsError(Code.REQUEST_INVALID, f"A notice has at most {MAX_VERSIONS} versions.")
+                raise TidingsError(
+                    Code.REQUEST_INVALID, f"A notification has at most {MAX_VERSIONS} versions."
+                )
             version = before.version + 1
             after = replace(
                 before, version=version, sealed=keys.seal(seal_location(tenant, notification), version, body)
@@ -193,8 +195,8 @@ def _proof(user: UserId, row: NotificationRow | None) -> RecallProof:
 
 
 def _unknown() -> TidingsError:
-    return TidingsError(Code.NOTIFICATION_NOT_FOUND, "There is no such notice in this inbox.")
+    return TidingsError(Code.NOTIFICATION_NOT_FOUND, "There is no such notification in this inbox.")
 
 
 def _changed() -> TidingsError:
-    return TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the notice just now.")
+    return TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the notification just now.")

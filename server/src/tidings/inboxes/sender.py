@@ -95,13 +95,13 @@ class DraftService:
         is_tracked: bool = False,
     ) -> NotificationContent:
         """The same again changes nothing."""
-        notice, wish, keys = draft.claim.notification, draft.request, await self._keys.of(draft.tenant)
+        notification, wish, keys = draft.claim.notification, draft.request, await self._keys.of(draft.tenant)
         content = NotificationContent(
-            id=notice,
+            id=notification,
             inbox=draft.inbox.id,
             category=draft.inbox.code_to_send(wish.category),
             version=1,
-            sealed=keys.seal(seal_location(draft.tenant, notice), 1, draft.body),
+            sealed=keys.seal(seal_location(draft.tenant, notification), 1, draft.body),
             created_ms=draft.sent_ms,
             job=draft.claim.job,
             count=count,
@@ -119,13 +119,13 @@ class DraftService:
         await message_schema.check_payload(tenant, inbox.schema, wish.message)
         inbox.code_to_send(wish.category)
         if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
-            raise TidingsError(Code.REQUEST_INVALID, "A notice expires in the future, and before 2286.")
+            raise TidingsError(Code.REQUEST_INVALID, "A notification expires in the future, and before 2286.")
         if wish.is_unique and wish.host_system_id is None:
             raise TidingsError(Code.REQUEST_INVALID, "There is no `host_system_id` to be unique.")
 
     async def _claim(self, tenant: TenantId, inbox: Inbox, wish: NotificationFields) -> KeyClaim:
         keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
-        said = f"{tenant}#{inbox.id}#notice#".encode() + _encode(wish)
+        said = f"{tenant}#{inbox.id}#notification#".encode() + _encode(wish)
         return KeyClaim(
             notification=NotificationId(encode_ulid(now_ms, secrets.randbits(80))),
             job=encode_ulid(now_ms, secrets.randbits(80)),
@@ -150,8 +150,8 @@ class DraftService:
         if first is not None and first.notification != draft.claim.notification:
             raise TidingsError(
                 Code.IDEMPOTENCY_CONFLICT,
-                "There is a notice with this `host_system_id` in the inbox.",
-                details={"notice_id": first.notification},
+                "There is a notification with this `host_system_id` in the inbox.",
+                details={"notification_id": first.notification},
             )
 
 
@@ -185,7 +185,7 @@ class NotificationSender:
         """Answered when all of it is committed: from then on it comes to every user, whoever dies."""
         users = list(dict.fromkeys(request.uids))
         if not 0 < len(users) <= MAX_USERS:
-            raise TidingsError(Code.REQUEST_INVALID, f"A notice goes to 1 to {MAX_USERS} users.")
+            raise TidingsError(Code.REQUEST_INVALID, f"A notification goes to 1 to {MAX_USERS} users.")
         draft = await self._drafts.make(tenant, inbox, request, key)
         await self._drafts.put(draft, count=len(users), expires_ms=draft.expires_ms)
         return await self._started(draft, users)

@@ -66,7 +66,7 @@ class InboxStateService:
         return await self._after(snapshot, change)
 
     def notify(self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId) -> None:
-        """What became of a notice, whether or not its row was changed by it."""
+        """What became of a notification, whether or not its row was changed by it."""
         self._live.notify(inbox_key, event, notification)
 
     async def _after(self, snapshot: InboxSnapshot, change: InboxChange) -> InboxSnapshot:

@@ -157,7 +157,7 @@ class DynamoJobStore:
         return _until(job, self._retention_days + turn * _LATER_DAYS)
 
     def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, ItemValue]:
-        """Not before the notices that they tell the recipients of; None: those are kept for ever."""
+        """Not before the notifications that they tell the recipients of; None: those are kept for ever."""
         if kept_days is None:
             return {}
         return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
@@ -287,7 +287,7 @@ def _job_item(job: Job) -> dict[str, ItemValue]:
         "kind": job.kind.value,
         "state": job.state.value,
         "inbox": job.inbox,
-        "notice": job.notification,
+        "notification": job.notification,
         "source": job.source,
         "total": job.total,
         "chunks": job.chunks,
@@ -315,7 +315,7 @@ def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
         id=job,
         kind=JobKind(item["kind"]),
         inbox=item["inbox"],
-        notification=item["notice"],
+        notification=item["notification"],
         source=JobId(item["source"]),
         total=int(item["total"]),
         created_ms=parse_ms(item["created_at"]),

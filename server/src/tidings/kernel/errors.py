@@ -51,7 +51,7 @@ class Code(StrEnum):
     CONTENT_TOO_LARGE = "content_too_large"
     MESSAGE_NOT_FOUND = "message_not_found"
     INBOX_NOT_FOUND = "inbox_not_found"
-    NOTIFICATION_NOT_FOUND = "notice_not_found"
+    NOTIFICATION_NOT_FOUND = "notification_not_found"
     JOB_NOT_FOUND = "job_not_found"
     SEGMENT_NOT_FOUND = "segment_not_found"
     NO_CHANGE = "nothing_to_change"

@@ -61,13 +61,13 @@ async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) ->
     async with open_client(tables.url, REGION, tables.prefix) as client:
         ahead = Opened(client)
         behind = Opened(client, ahead.tenant)
-        notice = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
+        notification = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
         await ahead.new("anna")
         ahead.clock.at_ms += 10_000
         await ahead.mark.see_all(ahead.owner("anna"))
         assert (await behind.counted("anna"))[0] == 1
-        await behind.mark.read(behind.owner("anna"), [notice])
-        await behind.withdraw(behind.owner("anna"), notice, 0)
+        await behind.mark.read(behind.owner("anna"), [notification])
+        await behind.withdraw(behind.owner("anna"), notification, 0)
         assert (await behind.counted("anna"))[0] == (await ahead.counted("anna"))[0] == 1
 
 
@@ -87,9 +87,9 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
         owner = at.owner("anna")
         ids = [await at.new("anna", category=1) for _ in range(12)]
         await asyncio.gather(
-            *(at.mark.read(owner, [notice]) for notice in ids[:4]),
-            *(at.mark.archive(owner, [notice]) for notice in ids[4:6]),
-            *(at.give("anna", at.notice(), 2) for _ in range(6)),
+            *(at.mark.read(owner, [notification]) for notification in ids[:4]),
+            *(at.mark.archive(owner, [notification]) for notification in ids[4:6]),
+            *(at.give("anna", at.notification(), 2) for _ in range(6)),
             at.withdraw(owner, ids[6], 1),
             at.mark.see_all(owner),
         )
@@ -101,7 +101,7 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
 async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        gifts = await asyncio.gather(*(at.give("anna", at.notice(), 1) for _ in range(25)))
+        gifts = await asyncio.gather(*(at.give("anna", at.notification(), 1) for _ in range(25)))
         assert gifts == [DeliveryOutcome.GIVEN] * 25
         assert await at.counted("anna") == (25, {1: 25}, 25)
 

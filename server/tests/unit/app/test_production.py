@@ -11,7 +11,7 @@ from tidings.app.wiring.engine_clients import make_kms
 from tidings.app.wiring.options import OptionsBuilder, validate_settings
 from tidings.kernel.errors import Code, TidingsError
 
-PROCESSES = ("api", "delivery", "gateway", "notices", "relay")
+PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
 
 SOUND = {
     "INSTALLATION": "production",
@@ -107,7 +107,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
         ),
         ("relay", {"ENCRYPTION_KMS": "file"}, "encryption.kms"),
         ("relay", {"ENCRYPTION_KMS_KEY_ID": None}, "encryption.kms_key_id"),
-        ("notices", {"ENCRYPTION_KMS_ENDPOINT": "http://kms.internal"}, "encryption.kms_endpoint"),
+        ("notifications", {"ENCRYPTION_KMS_ENDPOINT": "http://kms.internal"}, "encryption.kms_endpoint"),
         (
             "api",
             {"ACCOUNTS_SMS": "sns", "ACCOUNTS_SMS_ENDPOINT": "http://sns.internal"},

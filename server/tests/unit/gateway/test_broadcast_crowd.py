@@ -40,7 +40,7 @@ def filled(count: int = DEVICES) -> InboxWatchers:
 
 
 async def walked(
-    crowd: InboxWatchers, time: Time, notice: str = "n1", spread_s: float = SPREAD_S
+    crowd: InboxWatchers, time: Time, notification: str = "n1", spread_s: float = SPREAD_S
 ) -> dict[str, float]:
     """When each user was told, after the beginning."""
     told: dict[str, float] = {}
@@ -51,7 +51,7 @@ async def walked(
             told[seat.user] = time.now - 100.0
         return True
 
-    await SpreadPush(spread_s, time, time.sleep)(crowd, notice, give)
+    await SpreadPush(spread_s, time, time.sleep)(crowd, notification, give)
     return told
 
 

@@ -39,7 +39,7 @@ history         | request_invalid close:connect_expected  | request_invalid | ca
 ack             | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 read            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 counts          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
-notices         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+notifications         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 mark            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 typing          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 presence        | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -

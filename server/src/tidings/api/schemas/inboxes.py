@@ -33,7 +33,7 @@ _JOB: JsonDict = {
     "kind": "deliver",
     "state": "running",
     "inbox": "default",
-    "notice": _ID,
+    "notification": _ID,
     "total": 100_000,
     "done": 32_100,
     "failed": 0,
@@ -56,7 +56,7 @@ HostName = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notice's name in your own system.",
+        description="The notification's name in your own system.",
         examples=["external_id_123"],
     ),
 ]
@@ -66,14 +66,14 @@ HostInPath = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notice's name in your own system.",
+        description="The notification's name in your own system.",
         examples=["external_id_123"],
     ),
 ]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
-Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. `null`: for ever.")]
+Days = Annotated[int, Field(ge=1, le=3650, description="How long notifications are kept. `null`: for ever.")]
 Seconds = Annotated[
-    int, Field(ge=1, le=315_360_000, description="How long a notice lives that is sent without an end.")
+    int, Field(ge=1, le=315_360_000, description="How long a notification lives that is sent without an end.")
 ]
 
 
@@ -100,7 +100,7 @@ class InboxBody(ApiModel):
     known_users: Annotated[
         bool,
         Field(
-            description="Users without a profile are not given its notices; the job counts them as failed."
+            description="Users without a profile are not given its notifications; the job counts them as failed."
         ),
     ] = False
 
@@ -292,7 +292,7 @@ class JobResponse(ApiModel):
     kind: Literal["deliver", "redact", "amend", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
-    notice: str
+    notification: str
     total: int
     done: int
     failed: int
@@ -310,7 +310,7 @@ class JobResponse(ApiModel):
             kind=job.kind.value,
             state=progress.state.value,
             inbox=job.inbox,
-            notice=job.notification,
+            notification=job.notification,
             total=job.total,
             done=progress.done,
             failed=progress.failed,

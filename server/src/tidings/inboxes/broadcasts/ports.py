@@ -158,7 +158,7 @@ class SegmentChecker(Protocol):
 
 
 class NoBroadcastReader:
-    """For who has to do with direct notices alone."""
+    """For who has to do with direct notifications alone."""
 
     async def of(
         self,

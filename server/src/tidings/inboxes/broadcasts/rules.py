@@ -43,7 +43,7 @@ def apply_entries(view: BroadcastLogView, entries: Iterable[BroadcastEntry], now
         head=head,
         at_ms=at_ms,
         releases=tuple(kept),
-        redacted={notice: at for notice, at in redacted.items() if notice in there},
+        redacted={notification: at for notification, at in redacted.items() if notification in there},
         halted=frozenset(halted & there),
     )
 

@@ -1,4 +1,4 @@
-"""Sends a notice to everyone or to a segment: content first, then an entry of the inbox's log. Users merge it at read.
+"""Sends a notification to everyone or to a segment: content first, then an entry of the inbox's log. Users merge it at read.
 
 What starts later, or comes in steps, is a job for each of these times. Every step may be repeated: a try with the same
 key goes on with the ids of the first, and an entry that is there is not appended again.

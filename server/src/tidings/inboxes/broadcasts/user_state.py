@@ -178,7 +178,7 @@ def _without(times: Mapping[int, int], gone: frozenset[int]) -> dict[int, int]:
 
 
 def release_sort_key(release: BroadcastRelease) -> NotificationId:
-    """Where it stands among a user's notices: at the time when he got it, not when it was made ready."""
+    """Where it stands among a user's notifications: at the time when he got it, not when it was made ready."""
     return NotificationId(encode_ulid(release.at_ms, release.sequence))
 
 

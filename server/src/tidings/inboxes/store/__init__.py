@@ -1,4 +1,4 @@
-"""Inboxes in DynamoDB: what they are, what stands in them, what notices say."""
+"""Inboxes in DynamoDB: what they are, what stands in them, what notifications say."""
 
 from tidings.inboxes.broadcasts.log_store import DynamoReadTracker
 from tidings.inboxes.store.config import DynamoDefaultsStore, DynamoInboxStore, RedisConfigInvalidation

@@ -1,4 +1,4 @@
-"""What notices say: at `v#0000` as it is now, above it every version. And the keys that make a repeat a repeat."""
+"""What notifications say: at `v#0000` as it is now, above it every version. And the keys that make a repeat a repeat."""
 
 from collections.abc import Collection, Mapping
 
@@ -46,7 +46,7 @@ class DynamoContentStore:
     async def of(
         self, tenant: TenantId, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationContent]:
-        keys = [_key(tenant, notice, _NOW) for notice in ids]
+        keys = [_key(tenant, notification, _NOW) for notification in ids]
         try:
             found = await self._client.batch_get(patterns.READ_CONTENT, keys) if keys else []
         except DynamoError as error:
@@ -78,7 +78,7 @@ class DynamoContentStore:
         self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str, claim: KeyClaim
     ) -> KeyClaim | None:
         item = _claim_key(tenant, inbox, origin, key) | {
-            "notice": claim.notification,
+            "notification": claim.notification,
             "job": claim.job,
             "fingerprint": claim.fingerprint,
             "created_at": format_ms(claim.at_ms),
@@ -116,7 +116,7 @@ class DynamoContentStore:
 
 def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
         "SK": CONTENT_SORT.render(version=version),
     }
 
@@ -181,7 +181,7 @@ def _claim_key(tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) ->
 
 def _claim_from_item(item: Item) -> KeyClaim:
     return KeyClaim(
-        notification=NotificationId(item["notice"]),
+        notification=NotificationId(item["notification"]),
         job=item["job"],
         fingerprint=item["fingerprint"],
         at_ms=parse_ms(item["created_at"]),

@@ -39,7 +39,7 @@ _OF_DEED = {
     InboxOperation.SETTLE: patterns.SETTLE,
     InboxOperation.REDACT: patterns.REDACT_ROW,
 }
-_COUNTS = 2  # of direct notices and of broadcasts
+_COUNTS = 2  # of direct notifications and of broadcasts
 
 
 class DynamoInboxRepository:
@@ -89,7 +89,7 @@ class DynamoInboxRepository:
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationRow]:
-        keys = [items.row_key(inbox_key, notice) for notice in ids]
+        keys = [items.row_key(inbox_key, notification) for notification in ids]
         try:
             found = await self._client.batch_get(patterns.READ_ROW, keys) if keys else []
         except DynamoError as error:
@@ -116,7 +116,7 @@ class DynamoInboxRepository:
             values={
                 ":p": items.inbox_partition(inbox_key),
                 ":m": items.FIRST_ROW,
-                ":n": ROW_SORT.render(notice=min_ulid(at_ms)),
+                ":n": ROW_SORT.render(notification=min_ulid(at_ms)),
             },
         )
         found: list[NotificationRow] = []
@@ -181,7 +181,7 @@ class DynamoInboxRepository:
         return {keys[item["PK"]]: items.row_from_item(item) for item in found}
 
     async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
-        keys = [items.row_key(inbox_key, notice) for notice in ids]
+        keys = [items.row_key(inbox_key, notification) for notification in ids]
         try:
             if keys:
                 await self._client.batch_write(patterns.DELETE_ROWS, deletes=keys, repeatable=True)

@@ -44,12 +44,12 @@ ANSWERS: Final = (
         answers="counts",
     ),
     sample(
-        "notice_page",
+        "notification_page",
         "The only one there is.",
-        '{"id":24,"ok":{"notices":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
+        '{"id":24,"ok":{"notifications":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
         '"message":{"title":"New feature"},"category":"news","is_seen":true}],"counts":{"inbox":"default",'
         '"version":17,"at":1763184000000,"unread":1,"categories":{"news":1}}}}',
-        answers="notices",
+        answers="notifications",
     ),
     sample("done", "Yes.", '{"id":19,"ok":{}}', answers="read"),
     sample(
@@ -117,7 +117,7 @@ PUSHES: Final = (
     sample("resume_again", "Pushes may have been missed: send `resume`.", '{"resume":{}}'),
     sample(
         "inbox",
-        "A notice came, another one was redacted.",
+        "A notification came, another one was redacted.",
         '{"inbox":{"counts":{"inbox":"default","version":18,"at":1763184001000,"unread":1,"unseen":1},'
         '"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763184000900,"delivered_at":1763184001000,'
         '"message":{"title":"New feature"}}],"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WC"]}}',

@@ -28,8 +28,8 @@ def test_the_topics_are_those_of_the_design() -> None:
         "messages-dead",
         "unreached",
         "expired",
-        "notices",
-        "notices-dead",
+        "notifications",
+        "notifications-dead",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 
