@@ -49,7 +49,7 @@ async def deliver(at: NotificationEnv, users: int) -> Delivered:
     began = time.perf_counter()
     uids = [UserId(f"user-{number:06d}") for number in range(users)]
     await at.cases.send(
-        at.tenant, DEFAULT, SendNotificationRequest(uids=uids, message=MESSAGE, category="sport")
+        at.tenant, DEFAULT, SendNotificationRequest(user_ids=uids, message=MESSAGE, category="sport")
     )
     send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
     refs = iter(at.chunks.take())

@@ -26,9 +26,9 @@ async def read(inbox: Inbox) -> dict[str, Notification]:
 
 async def follow(inbox: Inbox, shown: dict[str, Notification], news: InboxUpdate) -> dict[str, Notification]:
     shown = shown | {notification.id: notification for notification in (*news.added, *news.amended)}
-    shown = {name: notification for name, notification in shown.items() if name not in news.gone}
+    shown = {name: notification for name, notification in shown.items() if name not in news.removed}
     # counts can be ahead of the list, by a broadcast for example
-    is_whole = news.added or news.amended or news.gone
+    is_whole = news.added or news.amended or news.removed
     if news.has_more or not is_whole or unread(shown) != news.counts.unread:
         return await read(inbox)
     return shown

@@ -55,7 +55,7 @@ class ScriptedInbox:
 
     async def takes_back(self, notification: Frame) -> None:
         del self.notifications[notification["id"]]
-        await self.server.push(broadcast={"inbox": "default", "up_to": 9, "gone": [notification["id"]]})
+        await self.server.push(broadcast={"inbox": "default", "up_to": 9, "removed": [notification["id"]]})
 
     async def amends(self, notification: Frame, message: Frame) -> None:
         notification |= {"message": message, "version": 2}
@@ -65,7 +65,7 @@ class ScriptedInbox:
     async def recalls(self, notification: Frame) -> None:
         del self.notifications[notification["id"]]
         self.version += 1
-        await self.server.push(inbox={"counts": self.counts, "gone": [notification["id"]]})
+        await self.server.push(inbox={"counts": self.counts, "removed": [notification["id"]]})
 
     async def tells_counts(self) -> None:
         """As when something was marked on another device."""
@@ -76,15 +76,16 @@ class ScriptedInbox:
         return {"ok": self.counts}
 
     def _page(self, asked: Frame) -> Frame:
-        below, limit = asked.get("below", "9"), asked.get("limit", 20)
+        cursor, limit = asked.get("cursor", "9"), asked.get("limit", 20)
         there = [
             each
             for name, each in sorted(self.notifications.items(), reverse=True)
-            if name < below and not each.get("is_archived")
+            if name < cursor and not each.get("is_archived")
         ]
         page, rest = there[:limit], there[limit:]
         return {
-            "ok": {"notifications": page, "counts": self.counts} | ({"below": page[-1]["id"]} if rest else {})
+            "ok": {"notifications": page, "counts": self.counts}
+            | ({"cursor": page[-1]["id"]} if rest else {})
         }
 
     def _mark(self, asked: Frame) -> Frame:

@@ -156,7 +156,7 @@ async def test_older_notifications_come_as_the_cursor_goes_down() -> None:
         inbox.put({"title": f"notification {n:02}"}, is_read=True)
     async with staged(server=inbox.server) as stage:
         await stage.sees("notification 49")
-        assert not [page for page in inbox.server.tries("notifications") if "below" in page], (
+        assert not [page for page in inbox.server.tries("notifications") if "cursor" in page], (
             "a glance is cheap"
         )
         await stage.pilot.press("ctrl+o")

@@ -13,9 +13,9 @@ def notification(name: str, title: str = "hello", *, is_read: bool = False) -> N
     return Notification(id=name, at=1, delivered_at=1, message={"title": title}, is_read=is_read)
 
 
-def shelf(*names: str, below: str | None = None) -> NotificationBuffer:
+def shelf(*names: str, cursor: str | None = None) -> NotificationBuffer:
     made = NotificationBuffer()
-    made.begin([notification(name) for name in names], below)
+    made.begin([notification(name) for name in names], cursor)
     return made
 
 
@@ -31,7 +31,7 @@ def test_news_are_put_in_their_place() -> None:
     assert held.happened(news)
     assert ids(held) == ["7", "5", "4", "3"]
     assert held.notes[-1].title == "new"
-    assert held.happened(InboxUpdate(counts=COUNTS, gone=("5", "unknown")))
+    assert held.happened(InboxUpdate(counts=COUNTS, removed=("5", "unknown")))
     assert ids(held) == ["7", "4", "3"]
 
 
@@ -45,13 +45,13 @@ def test_a_broadcast_is_put_in_its_place_and_what_was_read_of_it_stays_read() ->
         BroadcastUpdate(inbox="default", up_to=9, amended=(notification("3", "new"), notification("1")))
     )
     assert [(note.id, note.title, note.is_read) for note in held.notes][-1] == ("3", "new", True)
-    assert held.broadcast(BroadcastUpdate(inbox="default", up_to=10, gone=("7", "unknown")))
+    assert held.broadcast(BroadcastUpdate(inbox="default", up_to=10, removed=("7", "unknown")))
     assert ids(held) == ["5", "3"]
     assert not held.broadcast(BroadcastUpdate(inbox="default", up_to=11, has_more=True))
 
 
 def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:
-    held = shelf("5", "3", below="3")
+    held = shelf("5", "3", cursor="3")
     held.happened(InboxUpdate(counts=COUNTS, amended=(notification("2"),)))
     assert ids(held) == ["5", "3"]
     held.more([notification("2"), notification("1")], None)

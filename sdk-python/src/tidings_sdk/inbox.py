@@ -59,16 +59,16 @@ class Inbox:
         self,
         *,
         limit: int = 20,
-        below: str | None = None,
+        cursor: str | None = None,
         category: str | None = None,
         is_unread: bool = False,
         is_archived: bool = False,
     ) -> NotificationPage:
-        """A page, newest first; `page.below` goes into the next."""
+        """A page, newest first; `page.cursor` goes into the next."""
         asked = ListNotifications(
             inbox=self.id,
             limit=limit,
-            below=below,
+            cursor=cursor,
             category=category,
             is_unread=is_unread,
             is_archived=is_archived,

@@ -62,7 +62,7 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
     Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
     Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
-    Rule(409, "key_conflict", "with this `host_system_id`|under this key"),  # sent before
+    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
     Rule(422, "content_invalid", "^A message has a text or data"),  # one of two that may both be empty

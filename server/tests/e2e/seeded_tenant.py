@@ -228,7 +228,7 @@ class _Builder:
         sent: dict[str, Any] = self._ok(
             "POST",
             "/v1/inboxes/default/notifications",
-            {"uids": ["anna"], "message": {"title": "hi"}},
+            {"user_ids": ["anna"], "message": {"title": "hi"}},
             SENDER,
         )
         return sent
@@ -236,7 +236,7 @@ class _Builder:
     def _named(self, name: str) -> str:
         """Sent under a name of the sender's own, which finds it."""
         wish = {
-            "uids": ["anna"],
+            "user_ids": ["anna"],
             "message": {"title": "hi"},
             "host_system_id": name,
             "is_unique": True,

@@ -102,7 +102,7 @@ def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
 ) -> None:
     installation.ok("PUT", "/v1/inboxes/default", {"title": "News"})
     sent = installation.ok(
-        "POST", "/v1/inboxes/default/notifications", {"uids": USERS, "message": {"title": "hi"}}
+        "POST", "/v1/inboxes/default/notifications", {"user_ids": USERS, "message": {"title": "hi"}}
     )
     job = f"/v1/jobs/{sent['job']}"
     for more in (1, 300):

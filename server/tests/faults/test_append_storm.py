@@ -104,7 +104,7 @@ def test_the_checker_finds_nothing_where_nothing_is_wrong() -> None:
         ([*GOOD, entry(4, "u2-0")], [*TOLD, SendOutcome("u2", 0, 1, 4)], "not a member"),
         ([*GOOD, entry(4, "u1-9")], TOLD, "nobody ever sent"),
         ([*GOOD[:2], entry(3, "u1-0", kind=EntryKind.RENAME)], TOLD, "ordinal"),
-        (GOOD, [*TOLD, SendOutcome("u0", 2, 1, "after_above_head")], "without reason"),
+        (GOOD, [*TOLD, SendOutcome("u0", 2, 1, "position_ahead")], "without reason"),
     ],
 )
 def test_the_checker_finds_each_wrong(entries: list[Entry], told: list[SendOutcome], word: str) -> None:

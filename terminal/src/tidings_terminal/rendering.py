@@ -188,12 +188,12 @@ def _message(
             (_when(message, eyes), "dim"),
         ]
         parts.append(("\n", ""))
-    if quoted and message.state == "there":
+    if quoted and message.state == "active":
         parts.append((f"{quoted}\n", "dim"))
-    parts.append((said_in(message), "" if message.state == "there" else "dim italic"))
-    if message.is_edited and message.state == "there":
+    parts.append((said_in(message), "" if message.state == "active" else "dim italic"))
+    if message.is_edited and message.state == "active":
         parts.append((" (edited)", "dim"))
-    if is_own and message.state == "there":
+    if is_own and message.state == "active":
         parts.append((f"  {formatting.delivery_mark(status(message.sequence))}", "dim"))
     if shown := formatting.reactions_text(message.reactions):
         parts.append((f"\n  {shown}", ""))

@@ -84,10 +84,10 @@ class InboxUser:
         """The whole list, page by page."""
         counts = self._inbox.counts
         at_least = counts.broadcasts_up_to if counts else 0
-        begun, seen, below, first = time.monotonic_ns(), list[SeenNotification](), None, None
-        while first is None or below is not None:
-            page = await self._inbox.list(limit=_PAGE, below=below)
-            first, below = first or page, page.below
+        begun, seen, cursor, first = time.monotonic_ns(), list[SeenNotification](), None, None
+        while first is None or cursor is not None:
+            page = await self._inbox.list(limit=_PAGE, cursor=cursor)
+            first, cursor = first or page, page.cursor
             for notification in page.notifications:
                 number = int(notification.message["number"])
                 self._ids[number] = notification.id

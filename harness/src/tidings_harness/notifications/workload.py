@@ -113,7 +113,7 @@ class TenantServer:
         await self._send(Action.BROADCAST, users, "broadcasts", more, terms)
 
     async def direct(self, users: Sequence[str], terms: NotificationLifetime) -> None:
-        await self._send(Action.DIRECT, users, "notifications", {"uids": list(users)}, terms)
+        await self._send(Action.DIRECT, users, "notifications", {"user_ids": list(users)}, terms)
 
     async def redact(self) -> None:
         there = [each for each in self.sent if not each.is_gone]

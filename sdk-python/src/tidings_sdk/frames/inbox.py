@@ -22,11 +22,11 @@ class GetCounts(Body, frozen=True, kw_only=True):
 
 
 class ListNotifications(Body, frozen=True, kw_only=True):
-    """Notifications of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
+    """Notifications of an inbox, newest first. `cursor`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    below: PageCursorText | None = None
+    cursor: PageCursorText | None = None
     category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
@@ -80,11 +80,11 @@ class Notification(Body, frozen=True, kw_only=True):
 
 
 class NotificationPage(Body, frozen=True, kw_only=True):
-    """May be short, or empty, though there is a `below`: a filter found little so far."""
+    """May be short, or empty, though there is a `cursor`: a filter found little so far."""
 
     notifications: tuple[Notification, ...]
     counts: InboxCounts
-    below: str | None = None
+    cursor: str | None = None
 
 
 class InboxUpdate(Body, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class InboxUpdate(Body, frozen=True, kw_only=True):
     counts: InboxCounts
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False
 
 
@@ -111,5 +111,5 @@ class BroadcastUpdate(Body, frozen=True, kw_only=True):
     up_to: int
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False

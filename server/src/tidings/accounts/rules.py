@@ -39,7 +39,7 @@ def to_public_error(why: CredentialRejectedError) -> TidingsError:
         Code.CREDENTIAL_INVALID,
         "The credential is not valid here.",
         hint="An operator can see why: `tidings token check` explains a user's token, "
-        "and the log has an event `credential_refused` with the reason.",
+        "and the log has an event `credential_rejected` with the reason.",
     )
 
 

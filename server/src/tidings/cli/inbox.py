@@ -146,7 +146,7 @@ def send(
     """Send a notification to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
     wish = SendNotificationRequest(
-        uids=[check_user_id(user) for user in named], message=parse_object(message), category=category
+        user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
     )
     sent = run_with_inboxes(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
     echo(f"notification {sent.notification}\njob    {sent.job}\nusers  {sent.total}")

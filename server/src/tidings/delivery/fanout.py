@@ -152,7 +152,7 @@ class Fanout:
             for route in routes
             if route.gateway in gone
         ]
-        self._counts.stale += len(stale)
+        self._counts.stale_route += len(stale)
         removed = await gather_results(
             self._routes.remove(device, route.gateway, route.epoch) for device, route in stale
         )
@@ -164,7 +164,7 @@ class Fanout:
 
     async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], late: DeferredChats) -> None:
         queued = await self._put(queued, late)
-        self._counts.kept += sum(len(each.messages) for each in queued)
+        self._counts.queued += sum(len(each.messages) for each in queued)
         await self._failpoints.hit("worker.pending_put")
         # Again: a device that came in meanwhile may have read the queue before the row was there.
         found = await self._look_up_routes(dict.fromkeys(each.person for each in queued))
@@ -173,7 +173,7 @@ class Fanout:
         there = await self._signal_resume(queued, found.found, late)
         await self._failpoints.hit("worker.rung")
         away = [each for each in queued if each.person not in there and each.person not in found.unknown]
-        self._counts.unreached += len(away)
+        self._counts.offline += len(away)
         await gather_limited(self._offline_notifier.notify_offline(*each) for each in away)
 
     async def _put(
@@ -211,7 +211,7 @@ class Fanout:
         sent = await self._send({gateway: tuple(words) for gateway, words in rings.items()})
         unrung = {(ring.tenant, ring.user) for gateway in sent.unknown for ring in rings[gateway]}
         late.add((each.chat for each in queued if each.person in unrung), sent.failure)
-        self._counts.rung += len(found)
+        self._counts.resume_signalled += len(found)
         return await self._still_there(found, sent)
 
 

@@ -119,7 +119,7 @@ class ChatFlags(Struct, frozen=True, kw_only=True):
 
 
 class LastMessageState(StrEnum):
-    ACTIVE = "there"
+    ACTIVE = "active"
     EPHEMERAL = "ephemeral"
     EXPIRED = "expired"
     REDACTED = "redacted"
@@ -196,7 +196,7 @@ class DeliveryStatus(StrEnum):
 
 
 class MessageStatus(Struct, frozen=True, kw_only=True):
-    """Of one message. `read_by` are in `delivered_to` too. `is_counted` False: a large chat, nobody counts there."""
+    """Of one message. `read_by` are in `delivered_to` too. `has_receipts` False: a large chat, nobody counts there."""
 
     sequence: int
     status: DeliveryStatus
@@ -204,7 +204,7 @@ class MessageStatus(Struct, frozen=True, kw_only=True):
     read_by: tuple[UserId, ...] = ()
     read_at_ms: tuple[tuple[UserId, int], ...] = ()
     """Of those in `read_by` of whom it is known."""
-    is_counted: bool = True
+    has_receipts: bool = True
 
 
 OfflineQueueKey = NewType("OfflineQueueKey", str)
@@ -263,14 +263,14 @@ class OfflineMessage(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class DeliveryStats:
-    """`late`: entries whose truth was written and nothing else, because Redis did not answer; they come again."""
+    """`deferred`: entries whose truth was written and nothing else, because Redis did not answer; they come again."""
 
     handled: int = 0
     repeated: int = 0
-    filled: int = 0
+    backfilled: int = 0
     pushed: int = 0
-    stale: int = 0
-    kept: int = 0
-    rung: int = 0
-    unreached: int = 0
-    late: int = 0
+    stale_route: int = 0
+    queued: int = 0
+    resume_signalled: int = 0
+    offline: int = 0
+    deferred: int = 0

@@ -205,7 +205,7 @@ class SealingKeys(Protocol):
 
 
 class OpeningKeys(Protocol):
-    """Raises `content_unreadable` for what was not sealed for this place."""
+    """Raises `decryption_failed` for what was not sealed for this place."""
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes: ...
 

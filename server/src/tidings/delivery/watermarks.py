@@ -106,7 +106,7 @@ class MessageStatusReader:
         crowd = await self._audience.of(chat, max(message.sequence for message in messages))
         if crowd.large_since is not None:
             return [
-                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, is_counted=False)
+                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, has_receipts=False)
                 for m in messages
             ]
         asker = next((member for member in crowd.members if member.user == user), None)

@@ -194,7 +194,7 @@ class DeliveryWorker:
                 break
             found += some
             at = some[-1].sequence
-        self._counts.filled += len(found)
+        self._counts.backfilled += len(found)
         return found
 
     async def _fill(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
@@ -211,7 +211,7 @@ class DeliveryWorker:
     async def _from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
         is_reached = True
         while after < up_to and (entries := await self._stores.log.between(chat, after, up_to)):
-            self._counts.filled += len(entries)
+            self._counts.backfilled += len(entries)
             is_reached &= await self._through(chat, entries)
             after = entries[-1].sequence
         return is_reached
@@ -267,7 +267,7 @@ class DeliveryWorker:
         for each in written:
             if each.chat in late:
                 self._memory.get(each.chat).defer(each.first, each.last)
-                self._counts.late += each.last - each.first + 1
+                self._counts.deferred += each.last - each.first + 1
         await gather_limited(
             (self._mark(each) for each in written if each.chat not in late), MAX_CONCURRENT_CHATS
         )
@@ -308,7 +308,7 @@ class DeliveryWorker:
 
     def _late(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
         self._memory.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
-        self._counts.late += len(run)
+        self._counts.deferred += len(run)
 
     def _notify_offline(self, why: str) -> None:
         """Log at most once a minute: a part of Redis may be away while other batches get through."""

@@ -170,7 +170,7 @@ class SeedData:
         listed = await self._ask("GET", "/v1/inboxes", self._keys.server)
         if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
             return
-        path, notification = f"/v1/inboxes/{_INBOX}", {"uids": list(DEMO_USERS), "message": _WELCOME}
+        path, notification = f"/v1/inboxes/{_INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
         await self._ask("PUT", path, self._keys.server, {"title": "Notifications"})
         await self._ask("POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome")
 

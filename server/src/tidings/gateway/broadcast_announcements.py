@@ -212,7 +212,7 @@ class AnnouncementFactory:
 
     def redacted(self, notification: str, view: BroadcastLogView) -> Announcement:
         """To all who may have it: nobody's profile is asked for an id that says nothing."""
-        news = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, gone=(notification,))
+        news = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, removed=(notification,))
         return self._announced(
             AnnouncementTarget(notification, [each.span for each in view.of(notification)]), _always(news)
         )

@@ -130,7 +130,7 @@ def notification_page_frame(page: NotificationSlice, inbox: Inbox) -> Notificati
     return NotificationPage(
         notifications=tuple(notification_frame(each, inbox) for each in page.notifications),
         counts=counts_frame(page.snapshot, inbox),
-        below=page.below,
+        cursor=page.below,
     )
 
 

@@ -162,7 +162,7 @@ async def list_notifications(
         is_archived=asked.is_archived,
     )
     owner = _owner(caller, known)
-    page = await inboxes.read.page(owner, asked.limit, wanted, asked.below, asked.at_least)
+    page = await inboxes.read.page(owner, asked.limit, wanted, asked.cursor, asked.at_least)
     return notification_page_frame(page, known)
 
 

@@ -145,7 +145,7 @@ class LeaseRenewer:
         for key in renewed.elsewhere:
             # which of the two sockets the device rests on is not known here: it comes back on the one that counts
             if (device := self._same(key, epochs[key])) is not None:
-                device.connected.close(CloseCode.TRY_LATER)
+                device.connected.close(CloseCode.TRY_AGAIN_LATER)
 
     def _same(self, key: DeviceKey, epoch: int) -> ConnectedDevice | None:
         """Who has registered anew since he was asked about is another matter."""

@@ -97,7 +97,7 @@ class InboxNotifier:
     ) -> None:
         """What a device was given is not told to it again. A list counts if it is the newest, of everything."""
         counts = answer if isinstance(answer, InboxCounts) else answer.counts
-        has_list = isinstance(asked, ListNotifications) and asked.below is None and not asked.is_filtered
+        has_list = isinstance(asked, ListNotifications) and asked.cursor is None and not asked.is_filtered
         self.broadcasts.answered(device, counts.inbox, counts.broadcasts_up_to, has_list=has_list)
 
     def on_left(self, device: ConnectedDevice) -> None:
@@ -157,7 +157,7 @@ async def _inbox_update(cases: InboxUseCases, inbox_key: InboxKey, news: _InboxU
         counts=counts_frame(page.snapshot, known),
         added=_in_order(news.added, shown),
         amended=_in_order([each for each in news.amended if each not in news.added], shown),
-        gone=tuple(news.removed),
+        removed=tuple(news.removed),
         has_more=news.has_more,
     )
 

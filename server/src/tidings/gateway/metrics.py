@@ -18,9 +18,11 @@ class SocketMetrics:
 
     def __init__(self, metrics: Metrics) -> None:
         labels = {"kind": _CALLED, "outcome": ["ok", "refused"]}
-        self._counts = metrics.counters("socket_calls_total", "Requests that were answered, by kind.", labels)
+        self._counts = metrics.counters(
+            "socket_requests_total", "Requests that were answered, by kind.", labels
+        )
         self._took = metrics.latencies(
-            "socket_call_seconds", "From a whole frame to its answer.", {"kind": _CALLED}
+            "socket_request_seconds", "From a whole frame to its answer.", {"kind": _CALLED}
         )
 
     def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
@@ -34,13 +36,13 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     open_now.set_function(lambda: len(server.listener.sockets))
     let_in = metrics.gauge("socket_devices", "Devices that are let in.")
     let_in.set_function(lambda: len(server.hub))
-    in_flight = metrics.gauge("socket_calls_in_flight", "Requests that are being answered.")
+    in_flight = metrics.gauge("socket_requests_in_flight", "Requests that are being answered.")
     in_flight.set_function(lambda: len(server.calls))
     metrics.counter_callback(
-        "socket_accepts_total", "Connections that became WebSockets.", lambda: tally.opened
+        "socket_accepted_total", "Connections that became WebSockets.", lambda: tally.opened
     )
     metrics.counter_callbacks(
-        "socket_refusals_total", "Upgrades refused.", "status", lambda: _named(tally.refused)
+        "socket_refused_total", "Upgrades refused.", "status", lambda: _named(tally.refused)
     )
     metrics.counter_callback(
         "socket_handshakes_failed_total",
@@ -52,17 +54,19 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
         "Connections dropped before their upgrade to make room for newer ones.",
         lambda: tally.handshakes_dropped,
     )
-    metrics.counter_callback("socket_slow_total", "Devices that read too slowly.", lambda: tally.too_slow)
     metrics.counter_callback(
-        "socket_faults_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults
+        "socket_slow_consumers_total", "Devices that read too slowly.", lambda: tally.too_slow
+    )
+    metrics.counter_callback(
+        "socket_internal_errors_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults
     )
     metrics.counter_callbacks(
         "socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes)
     )
     frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
-    metrics.counter_callbacks("socket_frames_total", "Messages.", "way", frames)
+    metrics.counter_callbacks("socket_frames_total", "Messages.", "direction", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
-    metrics.counter_callbacks("socket_bytes_total", "Bytes of messages.", "way", sizes)
+    metrics.counter_callbacks("socket_bytes_total", "Bytes of messages.", "direction", sizes)
     if server.node is not None:
         export_routed(metrics, server.node)
 
@@ -74,19 +78,23 @@ def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
         "Pushes that were heard, and for devices: entries sent, held while one resumes, had before, ahead of a hole.",
         "what",
         lambda: {
-            "heard": counts.pushes,
+            "received": counts.pushes,
             "sent": counts.entries,
-            "held": counts.deferred,
-            "old": counts.old,
+            "deferred": counts.deferred,
+            "duplicate": counts.old,
             "gap": counts.gaps,
-            "away": counts.undelivered,
+            "undelivered": counts.undelivered,
         },
     )
     metrics.counter_callbacks(
         "gateway_resumes_total",
         "Devices that were given what they missed, after connecting and later on.",
         "what",
-        lambda: {"first": counts.resumes, "again": counts.resume_retries, "failed": counts.resumes_failed},
+        lambda: {
+            "initial": counts.resumes,
+            "repeated": counts.resume_retries,
+            "failed": counts.resumes_failed,
+        },
     )
     metrics.counter_callback(
         "gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges
@@ -96,19 +104,19 @@ def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
     )
     rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
     rooms.set_function(lambda: len(routed.large_chats))
-    _export_signs(metrics, routed.ephemeral)
+    _export_ephemeral(metrics, routed.ephemeral)
     broadcasts = routed.inboxes.broadcasts
     metrics.counter_callback(
         "gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes
     )
-    waiting = metrics.gauge("gateway_resumes_waiting", "Devices here that are to resume again.")
+    waiting = metrics.gauge("gateway_resumes_pending", "Devices here that are to resume again.")
     waiting.set_function(lambda: len(routed.resuming))
 
 
-def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:
+def _export_ephemeral(metrics: Metrics, ephemeral: EphemeralService) -> None:
     counts = ephemeral.counts
     metrics.counter_callbacks(
-        "gateway_sign_frames_total",
+        "gateway_ephemeral_frames_total",
         "Frames of signs, one for each device that got it; `own_read`: to the user's other devices.",
         "kind",
         lambda: {
@@ -119,15 +127,15 @@ def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:
         },
     )
     metrics.counter_callbacks(
-        "gateway_sign_reads_total",
+        "gateway_ephemeral_reads_total",
         "Whole states that were read, users whose presence was looked up, and words that Redis did not take.",
         "what",
-        lambda: {"state": counts.states, "look": counts.subscriptions, "lost": counts.lost},
+        lambda: {"snapshot": counts.states, "presence": counts.subscriptions, "dropped": counts.lost},
     )
     channels = metrics.gauges(
-        "gateway_sign_channels", "Channels that are listened to.", {"kind": ("signs", "presence")}
+        "gateway_ephemeral_channels", "Channels that are listened to.", {"kind": ("chat", "presence")}
     )
-    channels["signs"].set_function(lambda: len(ephemeral.chats.channels))
+    channels["chat"].set_function(lambda: len(ephemeral.chats.channels))
     channels["presence"].set_function(lambda: len(ephemeral.presence_subscriptions.channels))
 
 

@@ -38,7 +38,7 @@ class RevocationEnforcer:
             elif (device.key.tenant, device.key.user) in users:
                 signed_out.append(device)
         await self._check(unsigned, CloseCode.CREDENTIAL_INVALID)
-        await self._check(signed_out, CloseCode.SIGNED_OUT)
+        await self._check(signed_out, CloseCode.SESSION_REVOKED)
 
     async def sweep(self) -> None:
         """Check each signing key that connected devices came with, from caches: a key may leave a JWKS URL unnoticed."""

@@ -201,7 +201,7 @@ class NotificationRowReader(Protocol):
 
 
 class OpeningKeys(Protocol):
-    """Raises `content_unreadable` for what was not sealed for this place."""
+    """Raises `decryption_failed` for what was not sealed for this place."""
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes: ...
 

@@ -136,7 +136,7 @@ class DraftService:
     async def _claimed[W: NotificationFields](
         self, draft: NotificationDraft[W], key: str
     ) -> NotificationDraft[W]:
-        """With the ids of the first try. Raises `key_conflict` if that was another wish."""
+        """With the ids of the first try. Raises `idempotency_conflict` if that was another wish."""
         first = await self._claims.claim(draft.tenant, draft.inbox.id, KeyOrigin.KEY, key, draft.claim)
         if first is None:
             return draft
@@ -161,7 +161,7 @@ MAX_USERS = 100_000
 class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
     """What is to be sent to whom."""
 
-    uids: Sequence[UserId]
+    user_ids: Sequence[UserId]
 
 
 class SendNotificationResult(NamedTuple):
@@ -183,7 +183,7 @@ class NotificationSender:
         self, tenant: TenantId, inbox: str, request: SendNotificationRequest, key: str | None = None
     ) -> SendNotificationResult:
         """Answered when all of it is committed: from then on it comes to every user, whoever dies."""
-        users = list(dict.fromkeys(request.uids))
+        users = list(dict.fromkeys(request.user_ids))
         if not 0 < len(users) <= MAX_USERS:
             raise TidingsError(Code.REQUEST_INVALID, f"A notification goes to 1 to {MAX_USERS} users.")
         draft = await self._drafts.make(tenant, inbox, request, key)

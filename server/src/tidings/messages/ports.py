@@ -160,7 +160,7 @@ class ReadingKeys(Protocol):
     """What certain contents are opened with. Never blocks."""
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raises `content_unreadable` if it was not sealed for this place by this tenant's keys."""
+        """Raises `decryption_failed` if it was not sealed for this place by this tenant's keys."""
         ...
 
 

@@ -111,8 +111,8 @@ def render_all(root: Path) -> dict[Path, str]:
         "asyncapi.json": asyncapi.asyncapi_document(),
         "error_codes.json": error_codes_document(),
         "close_codes.json": close_codes_document(),
-        "unreached.schema.json": offline_event_document(),
-        "unreached.sample.json": SAMPLE,
+        "offline.schema.json": offline_event_document(),
+        "offline.sample.json": SAMPLE,
     }
     documents |= {f"golden/{name}.json": frames for name, frames in golden_files().items()}
     files = {root / "protocol" / name: file_text(document) for name, document in documents.items()}

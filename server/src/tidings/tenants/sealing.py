@@ -129,7 +129,7 @@ class ContentKeys:
         return self._put(self._own_place(PREVIEW, chat, sequence), preview)
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raises `content_unreadable` for what was not sealed for this place by this tenant's keys."""
+        """Raises `decryption_failed` for what was not sealed for this place by this tenant's keys."""
         return self._open(CONTENT, chat, sequence, content)
 
     def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:

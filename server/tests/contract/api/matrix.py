@@ -55,8 +55,8 @@ SAID = {"text": "hi", "client_message_id": "matrix"}
 FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
-SENT = {"uids": ["anna"], "message": {"title": "hi"}}
-POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
+SENT = {"user_ids": ["anna"], "message": {"title": "hi"}}
+POSTED = {"audiences": {"kind": "users", "user_ids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
     "tenant": "{tenant}",
     "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",
@@ -246,7 +246,7 @@ async def set_inbox(house: RestApp) -> SendNotificationResult:
     """Anna has a notification that says her name, and one is on its way."""
     tenant, notifications = house.stage.tenant, house.notifications
     await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
-    said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
+    said: Any = {"user_ids": [ANNA], "message": {"title": Scene.private}}
     await notifications.send(tenant, "default", SendNotificationRequest(**said))
     await house.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)

@@ -87,7 +87,7 @@ def test_a_ramp_is_halted_and_a_recall_is_proven(play: RunUseCases) -> None:
         assert recalled["job"] == ""
         proof = await server.ok("GET", one)
         assert (proof["percent"], proof["redacted_at"]) == (40, recalled["redacted_at"])
-        assert proof["gone_by"] > proof["redacted_at"]
+        assert proof["hidden_by"] > proof["redacted_at"]
         assert await unread(anna) == 0
         other = f"{SENDS}/01JCQ4Z7N3V5X9B2M8K6T1R0WD"
         assert await server.code("GET", other) is Code.NOTIFICATION_NOT_FOUND
@@ -128,7 +128,7 @@ def test_segments_and_profiles_are_set_and_asked(play: RunUseCases) -> None:
         await server.ok("POST", SENDS, HI | {"segment": "vip"})
         assert [await unread(each) for each in (anna, house.user(BEN))] == [1, 1]
         told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-        assert [each["why"] for each in told["notifications"]] == ["not_reached", "delivered"]
+        assert [each["why"] for each in told["notifications"]] == ["not_targeted", "delivered"]
         faulty = {"predicate": {"attribute": "plan", "like": "p%"}}
         assert await server.code("PUT", "/v1/segments/pros", faulty) is Code.REQUEST_INVALID
         assert await server.code("POST", SENDS, HI | {"segment": "nobody"}) is Code.SEGMENT_NOT_FOUND
@@ -140,7 +140,7 @@ def test_reach_and_price_are_told_beforehand(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         told = await server.ok("POST", ESTIMATE, {})
-        assert (told["reach"], told["seen"], told["write_units"]) == (0, 0, 6)
+        assert (told["reach"], told["sampled"], told["write_units"]) == (0, 0, 6)
         assert await server.code("POST", ESTIMATE, {"segment": "x"}) is Code.SEGMENT_NOT_FOUND
 
     play(scene)
@@ -159,7 +159,7 @@ def test_the_first_api_sends_to_everyone_without_copies(play: RunUseCases) -> No
         assert marked["unread"] == 0
         await server.ok("DELETE", f"{admin}/redact", {"id": sent["id"]})
         assert (await anna.ok("GET", f"{users}/last/5"))["messages"] == []
-        named = {"audiences": {"kind": "everyone", "uids": [ANNA]}, "message": {"title": "hi"}}
+        named = {"audiences": {"kind": "everyone", "user_ids": [ANNA]}, "message": {"title": "hi"}}
         assert await server.code("POST", f"{admin}/post", named) is Code.REQUEST_INVALID
 
     play(scene)

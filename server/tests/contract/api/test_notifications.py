@@ -25,7 +25,7 @@ async def opened(stage: UseCaseEnv) -> tuple[RestApp, Caller, Caller]:
 
 async def send(house: RestApp, server: Caller, *users: str, **more: Any) -> Any:
     sent = await server.ok(
-        "POST", f"{INBOX}/notifications", {"uids": list(users), "message": {"title": "hi"}, **more}
+        "POST", f"{INBOX}/notifications", {"user_ids": list(users), "message": {"title": "hi"}, **more}
     )
     await house.work()
     return sent
@@ -147,7 +147,7 @@ def test_what_expires_says_when(play: RunUseCases) -> None:
         assert (counts["unread"], counts["next_change_at"]) == (1, "2099-12-31T00:00:00.000Z")
         stage.clock.ahead_ms = 80 * 365 * 86_400_000
         assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 0
-        late = {"uids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
+        late = {"user_ids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
         assert await server.code("POST", f"{INBOX}/notifications", late) is Code.REQUEST_INVALID
 
     play(scene)
@@ -156,13 +156,13 @@ def test_what_expires_says_when(play: RunUseCases) -> None:
 def test_a_repeat_is_answered_by_the_first_answer(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
-        body, key = {"uids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
+        body, key = {"user_ids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
         first = await server("POST", f"{INBOX}/notifications", body, headers=key)
         again = await server("POST", f"{INBOX}/notifications", body, headers=key)
         assert (first.status_code, again.status_code, again.json()) == (201, 200, first.json())
         await house.work()
         assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 1
-        other = {"uids": [BEN], "message": {"title": "hi"}}
+        other = {"user_ids": [BEN], "message": {"title": "hi"}}
         assert (
             await server.code("POST", f"{INBOX}/notifications", other, headers=key)
             is Code.IDEMPOTENCY_CONFLICT
@@ -175,10 +175,12 @@ def test_a_hundred_thousand_users_fit_into_one_request(play: RunUseCases) -> Non
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         users = [f"user-with-a-rather-long-name-{number:06d}" for number in range(100_000)]
-        sent = await server.ok("POST", f"{INBOX}/notifications", {"uids": users, "message": {"title": "hi"}})
+        sent = await server.ok(
+            "POST", f"{INBOX}/notifications", {"user_ids": users, "message": {"title": "hi"}}
+        )
         job = await server.ok("GET", f"/v1/jobs/{sent['job']}")
         assert (job["total"], job["done"], job["state"]) == (100_000, 0, "running")
-        one_more = {"uids": [*users, "one-more"], "message": {"title": "hi"}}
+        one_more = {"user_ids": [*users, "one-more"], "message": {"title": "hi"}}
         assert await server.code("POST", f"{INBOX}/notifications", one_more) is Code.REQUEST_INVALID
 
     play(scene)
@@ -187,7 +189,9 @@ def test_a_hundred_thousand_users_fit_into_one_request(play: RunUseCases) -> Non
 def test_a_job_is_paused_resumed_and_listed(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, _ = await opened(stage)
-        sent = await server.ok("POST", f"{INBOX}/notifications", {"uids": [ANNA], "message": {"title": "hi"}})
+        sent = await server.ok(
+            "POST", f"{INBOX}/notifications", {"user_ids": [ANNA], "message": {"title": "hi"}}
+        )
         job = f"/v1/jobs/{sent['job']}"
         assert (await server.ok("POST", f"{job}/pause"))["state"] == "paused"
         await house.work()
@@ -218,7 +222,7 @@ def test_a_notification_is_amended_and_recalled_with_proof(play: RunUseCases) ->
         assert (await server.ok("GET", f"/v1/jobs/{recalled['job']}"))["state"] == "done"
         assert (await house.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 0
         proof = (await server.ok("GET", f"{notification}/recipients"))["users"]
-        assert [("read_at" in each, "vanished_at" in each) for each in proof] == [(True, True), (False, True)]
+        assert [("read_at" in each, "removed_at" in each) for each in proof] == [(True, True), (False, True)]
         assert await server.code("PATCH", notification, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
     play(scene)
@@ -228,7 +232,7 @@ def test_a_notification_is_found_by_its_name_in_the_senders_system(play: RunUseC
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         wish = {
-            "uids": [ANNA, BEN],
+            "user_ids": [ANNA, BEN],
             "message": {"title": "x"},
             "host_system_id": "order-7",
             "is_unique": True,

@@ -37,7 +37,7 @@ async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
         for number, name in enumerate(names):
             await live(house, name, names[number - 1])
             await notifications.ok(
-                "POST", f"{INBOX}/notifications", {"uids": [name], "message": {"title": "hi"}}
+                "POST", f"{INBOX}/notifications", {"user_ids": [name], "message": {"title": "hi"}}
             )
             await house.work()
             await house.user(UserId(name)).ok("GET", f"{INBOX}/notifications")

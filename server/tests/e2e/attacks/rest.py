@@ -64,7 +64,7 @@ def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
         statuses[f"set {name}"].add(ask(port, bearer, "PUT", f"/v1/inboxes/{name}", wanted))
     while time.monotonic() < ends_at:
         for name in schemas:
-            notification = {"uids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
+            notification = {"user_ids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
             statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notifications", notification))
     return {name: sorted(seen) for name, seen in statuses.items()}
 

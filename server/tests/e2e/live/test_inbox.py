@@ -62,7 +62,7 @@ async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
         sent = [await server.send("ben", title=f"{number}") for number in range(5)]
         await until(lambda: phone.counts[0] == 5, LONG_S)
         page = await phone.inbox.list(limit=2, category="news")
-        rest = await phone.inbox.list(limit=10, below=page.below)
+        rest = await phone.inbox.list(limit=10, cursor=page.cursor)
         assert [notification.id for notification in (*page.notifications, *rest.notifications)] == sorted(
             sent, reverse=True
         )

@@ -68,7 +68,7 @@ class LegacyNotificationBody(ApiModel):
 
     def to_request(self) -> SendNotificationRequest:
         return SendNotificationRequest(
-            uids=self.audiences.uids,
+            user_ids=self.audiences.uids,
             message=self.message,
             category=self.category,
             sender=self.sender,

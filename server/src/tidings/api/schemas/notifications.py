@@ -202,10 +202,10 @@ class CountReasonResponse(ApiModel):
     why: Annotated[
         Literal[
             "before_joining",
-            "not_reached",
+            "not_targeted",
             "redacted",
             "expired",
-            "kept_no_longer",
+            "retention_over",
             "archived",
             "read",
             "marked_all",

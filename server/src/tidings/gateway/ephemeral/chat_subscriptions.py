@@ -231,7 +231,7 @@ class ChatSubscriptions:
             return
         channel.devices[device] = True
         self._counts.receipts += 1
-        device.connected.push(_frame(channel.key.chat, rules.apply_updates(members, heard), is_all=True))
+        device.connected.push(_frame(channel.key.chat, rules.apply_updates(members, heard), is_snapshot=True))
 
     def _gather(self, channel: ChatEventChannel, members: Iterable[MemberReceipt]) -> None:
         """At once if it was quiet; then what comes within a window goes together."""
@@ -261,8 +261,8 @@ class ChatSubscriptions:
         return len(sockets)
 
 
-def _frame(chat: ChatId, members: Iterable[MemberReceipt], *, is_all: bool = False) -> bytes:
-    return encode_push(ReceiptsPush(chat=chat, members=tuple(map(_got, members)), is_all=is_all))
+def _frame(chat: ChatId, members: Iterable[MemberReceipt], *, is_snapshot: bool = False) -> bytes:
+    return encode_push(ReceiptsPush(chat=chat, members=tuple(map(_got, members)), is_snapshot=is_snapshot))
 
 
 def _got(got: MemberReceipt) -> GotFrame:

@@ -135,7 +135,7 @@ class ResumeService:
             async with asyncio.timeout(self._options.within_s):
                 yield
         except TimeoutError:
-            device.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_AGAIN_LATER)
             raise TidingsError(Code.OVERLOADED, "The resume took too long.") from None
 
     async def _resume_again(self, device: ConnectedDevice) -> None:
@@ -152,12 +152,12 @@ class ResumeService:
                     wait_s = _FIRST_WAIT_S * 2**tried * (0.5 + random.random())  # noqa: S311 - spreads tries
                     await asyncio.sleep(wait_s)
             except Exception:
-                device.connected.close(CloseCode.TRY_LATER)
+                device.connected.close(CloseCode.TRY_AGAIN_LATER)
                 raise
             else:
                 self._counts.resume_retries += 1
                 return
-        device.connected.close(CloseCode.TRY_LATER)
+        device.connected.close(CloseCode.TRY_AGAIN_LATER)
 
     async def _alone(
         self, device: ConnectedDevice, told: Mapping[ChatId, int] | None, charges: PageCharger
@@ -220,7 +220,7 @@ class ResumeService:
             return None
         if done is None:
             # its route was lost, and the device came in elsewhere before we did: only a new socket takes over
-            device.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_AGAIN_LATER)
             return None
         device.epoch, device.is_registered = done.epoch, True
         self.on_registered(device)

@@ -62,7 +62,7 @@ class BroadcastLogCache:
         self._reads: SingleFlight[BroadcastLogId, _CachedLog] = SingleFlight()
 
     async def index(self, log: BroadcastLogId, at_least: int = 0) -> BroadcastIndex:
-        """At most `fresh_s` old, and with `at_least` in it. Raises `after_above_head` if there is no such sequence."""
+        """At most `fresh_s` old, and with `at_least` in it. Raises `position_ahead` if there is no such sequence."""
         copy = self._copies.get(log)
         if copy is None or self._clock.monotonic() >= copy.checked_at + self._fresh_s:
             copy = await self._moved(log)
@@ -177,7 +177,7 @@ class BroadcastRollout:
         return await self._done(log, draft.notification, rules.decide_step(draft, up_to))
 
     async def halt(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
-        """Who has it keeps it. Raises `nothing_to_change` if it is not live."""
+        """Who has it keeps it. Raises `no_change` if it is not live."""
         return await self._done(log, notification, rules.decide_halt(notification))
 
     async def redact(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:

@@ -124,7 +124,7 @@ class BroadcastReader(Protocol):
     async def of(
         self, log: BroadcastLogId, user: UserId, /, *, is_joined: bool, at_least: int = 0
     ) -> UserBroadcasts:
-        """What a user gets of them, at most a second old. Raises `after_above_head` for what is not there yet.
+        """What a user gets of them, at most a second old. Raises `position_ahead` for what is not there yet.
 
         `joined` is for who has not: where his time begins.
         """
@@ -139,7 +139,7 @@ class BroadcastRollouts(Protocol):
         ...
 
     async def halt(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
-        """Raises `nothing_to_change` if it is not live."""
+        """Raises `no_change` if it is not live."""
         ...
 
     async def redact(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:

@@ -47,7 +47,7 @@ class SpanExport(Component):
             "spans_exported_total", "Spans that the collector took.", lambda: counts.taken
         )
         metrics.counter_callback(
-            "spans_lost_total", "Spans that the collector did not take.", lambda: counts.failed
+            "spans_dropped_total", "Spans that the collector did not take.", lambda: counts.failed
         )
 
     @override
@@ -119,7 +119,9 @@ def _run(
     identity: ProcessIdentity, options: ProcessOptions, sink: LogSink, compose: ComposeProcess
 ) -> ExitCode:
     metrics = Metrics()
-    metrics.counter_callback("log_lines_lost_total", "Log lines that stdout did not take.", lambda: sink.lost)
+    metrics.counter_callback(
+        "log_lines_dropped_total", "Log lines that stdout did not take.", lambda: sink.lost
+    )
     spans = tracing.configure_tracing(identity, options.tracing)
     # Never closed: that would wait for a thread or a task that did not stop in time.
     return asyncio.Runner(loop_factory=loop_factory()).run(_live(identity, options, metrics, spans, compose))

@@ -110,8 +110,8 @@ MESSAGES_DEAD = Topic(
     purpose="Records of `messages` that could not be decoded: the original bytes, key and headers, and in "
     "headers the reason and where it stood. Larger than `messages` allows, for those headers.",
 )
-UNREACHED = Topic(
-    name="unreached",
+OFFLINE = Topic(
+    name="offline",
     key="tenant#user",
     order="",
     partitions=Partitions(
@@ -165,7 +165,7 @@ NOTIFICATIONS_DEAD = Topic(
     purpose="Records of `notifications` that could not be decoded. Their jobs are found and published again all the same.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
+TOPICS = (MESSAGES, MESSAGES_DEAD, OFFLINE, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

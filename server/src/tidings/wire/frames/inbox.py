@@ -27,11 +27,11 @@ class GetCounts(RequestBody, frozen=True, kw_only=True):
 
 
 class ListNotifications(RequestBody, frozen=True, kw_only=True):
-    """Notifications of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
+    """Notifications of an inbox, newest first. `cursor`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=MAX_NOTIFICATION_PAGE)] = 20
-    below: PageCursorText | None = None
+    cursor: PageCursorText | None = None
     category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
@@ -91,11 +91,11 @@ class Notification(ResponseBody, frozen=True, kw_only=True):
 
 
 class NotificationPage(ResponseBody, frozen=True, kw_only=True):
-    """May be short, or empty, though there is a `below`: a filter found little so far."""
+    """May be short, or empty, though there is a `cursor`: a filter found little so far."""
 
     notifications: tuple[Notification, ...]
     counts: InboxCounts
-    below: str | None = None
+    cursor: str | None = None
 
 
 class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
     counts: InboxCounts
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False
 
 
@@ -122,5 +122,5 @@ class BroadcastUpdate(ResponseBody, frozen=True, kw_only=True):
     up_to: int
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False

@@ -26,7 +26,7 @@ def test_the_topics_are_those_of_the_design() -> None:
     assert [topic.name for topic in TOPICS] == [
         "messages",
         "messages-dead",
-        "unreached",
+        "offline",
         "expired",
         "notifications",
         "notifications-dead",
