@@ -36,7 +36,7 @@ def to_validation_error(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
     more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
     return TidingsError(
         Code.REQUEST_INVALID,
-        f"{first['place']} {first['pointer'] or '/'}: {first['detail']}{more}",
+        f"{first['location']} {first['pointer'] or '/'}: {first['detail']}{more}",
         details={"errors": told},
     )
 
@@ -45,7 +45,7 @@ def _fault(fault: Mapping[str, Any]) -> dict[str, str]:
     place, *rest = fault["loc"] or ("body",)
     is_known = place in _PLACES
     pointer = _pointer(rest if is_known else fault["loc"])
-    return {"place": place if is_known else "body", "pointer": pointer, "detail": _detail(fault)}
+    return {"location": place if is_known else "body", "pointer": pointer, "detail": _detail(fault)}
 
 
 def _detail(fault: Mapping[str, Any]) -> str:

@@ -142,7 +142,7 @@ _GROUP = "Lunch"
 _DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
 _GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
 _INBOX = "default"
-_WELCOME = {"title": "Welcome", "text": "Notices for you come here, beside the chats."}
+_WELCOME = {"title": "Welcome", "text": "Notifications for you come here, beside the chats."}
 _MADE, _THERE = (200, 201), 409
 
 
@@ -170,9 +170,9 @@ class SeedData:
         listed = await self._ask("GET", "/v1/inboxes", self._keys.server)
         if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
             return
-        path, notice = f"/v1/inboxes/{_INBOX}", {"uids": list(DEMO_USERS), "message": _WELCOME}
-        await self._ask("PUT", path, self._keys.server, {"title": "Notices"})
-        await self._ask("POST", f"{path}/notices", self._keys.server, notice, key="dev-welcome")
+        path, notification = f"/v1/inboxes/{_INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
+        await self._ask("PUT", path, self._keys.server, {"title": "Notifications"})
+        await self._ask("POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome")
 
     async def _group(self) -> str:
         listed = await self._as("anna", "GET", "/v1/chats")

@@ -160,7 +160,7 @@ def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: RunUseCas
             "delivered_to": [BEN, CLEO],
             "read_by": [BEN],
             "read_at": {BEN: told["read_at"][BEN]},
-            "is_counted": True,
+            "has_receipts": True,
         }
         await cleo.ok("PUT", f"{at}/read", {"sequence": 3})
         page = await anna.ok("GET", f"{at}/messages")

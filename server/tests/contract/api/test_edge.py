@@ -46,7 +46,7 @@ def test_bodies_are_bounded_and_unknown_fields_refused(play: RunUseCases) -> Non
         assert await anna.code(*where) is INVALID
         unknown = await anna(*where, {"user": "ben", "colour": "red"})
         assert unknown.json()["errors"] == [
-            {"place": "body", "pointer": "/colour", "detail": "There is nothing of this name here."}
+            {"location": "body", "pointer": "/colour", "detail": "There is nothing of this name here."}
         ]
         assert await anna.code("GET", "/v1/blocks?colour=red") is INVALID
         many = {"name": "n", "members": [f"u{n}" for n in range(1001)], "client_message_id": "k"}

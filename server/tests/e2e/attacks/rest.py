@@ -53,7 +53,7 @@ def ask(port: int, bearer: str, method: str, path: str, body: object = None, **h
 
 
 def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
-    """Configure a schema that doubles at each level, then one just below the bound, and send notices to both."""
+    """Configure a schema that doubles at each level, then one just below the bound, and send notifications to both."""
     ends_at, statuses = time.monotonic() + seconds, defaultdict[str, set[int]](set)
     defs = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(18)}
     doubling = {"$defs": {**defs, "d18": {"const": "never"}}, "$ref": "#/$defs/d0"}
@@ -64,8 +64,8 @@ def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
         statuses[f"set {name}"].add(ask(port, bearer, "PUT", f"/v1/inboxes/{name}", wanted))
     while time.monotonic() < ends_at:
         for name in schemas:
-            notice = {"uids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
-            statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notices", notice))
+            notification = {"user_ids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
+            statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notifications", notification))
     return {name: sorted(seen) for name, seen in statuses.items()}
 
 

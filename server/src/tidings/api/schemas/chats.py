@@ -119,7 +119,7 @@ class LastMessageResponse(ApiModel):
     sequence: int
     at: Time
     sender: str
-    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
+    state: Literal["active", "ephemeral", "expired", "redacted", "unreadable"]
     text: Annotated[str | None, Field(description="Its beginning.")] = None
 
     @classmethod
