@@ -170,6 +170,10 @@ class KeyRing:
         """Keys to seal with. Makes them for a tenant that has none."""
         return (await self._fresh(tenant)).keys
 
+    async def fingerprint(self, tenant: TenantId, data: bytes, /) -> bytes:
+        """Return a MAC of `data` under a key of the tenant, which is created if there is none."""
+        return (await self.of(tenant)).fingerprint(data)
+
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
         """Keys to open these contents with. One that is not known here is looked for, once."""
         held = await self._fresh(tenant)

@@ -12,7 +12,7 @@ from tidings.accounts.credentials import CredentialVerifierChain, TenantSource, 
 from tidings.accounts.jwks_http import NetworkPolicy
 from tidings.accounts.model import Principal
 from tidings.accounts.phone_login import PhoneLogin, SmsCodeSender, SmsQueue
-from tidings.accounts.ports import LoginLimiter, SmsSender, TenantKeyProvider, TenantPolicyReader
+from tidings.accounts.ports import LoginLimiter, SmsSender, TenantPolicyReader
 from tidings.accounts.session_cache import Revocation, SessionCache
 from tidings.accounts.session_tokens import AccessTokenService
 from tidings.accounts.sessions import SessionService
@@ -149,7 +149,7 @@ async def open_login_services(
 
 
 def build_login_services(
-    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, keys: TenantKeyProvider
+    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, keys: KeyRing
 ) -> LoginServices:
     wanted = settings.accounts
     authentic = AuthenticatedRows(keys)
@@ -179,7 +179,7 @@ def build_phone_login(
     clock: Clock,
     login_services: LoginServices,
     *,
-    keys: TenantKeyProvider,
+    keys: KeyRing,
     limits: LoginLimiter,
     tenants: TenantPolicyReader,
 ) -> tuple[PhoneLogin, SmsQueue]:

@@ -20,12 +20,10 @@ MAC: Final = "mac"
 _PURPOSE = b"_row#"
 
 
-class RowFingerprints(Protocol):
-    def fingerprint(self, said: bytes, /) -> bytes: ...
-
-
 class RowKeys(Protocol):
-    async def of(self, tenant: TenantId, /) -> RowFingerprints: ...
+    async def fingerprint(self, tenant: TenantId, data: bytes, /) -> bytes:
+        """Return the MAC of `data` under a key of the tenant, which is created if there is none."""
+        ...
 
 
 class AuthenticatedRows:
@@ -60,8 +58,7 @@ class AuthenticatedRows:
         return None
 
     async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
-        keys = await self._keys.of(tenant)
-        return keys.fingerprint(canonical_bytes(tenant, item, self._unprotected))
+        return await self._keys.fingerprint(tenant, canonical_bytes(tenant, item, self._unprotected))
 
 
 def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], unprotected: frozenset[str]) -> bytes:
