@@ -4,7 +4,7 @@ The MAC covers every attribute of the row, its key included. A row that was chan
 tenant, does not verify. An older version of the same row does: a MAC does not protect against a rollback.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from hmac import compare_digest
 from typing import Any, Final, Protocol
@@ -21,8 +21,8 @@ _PURPOSE = b"_row#"
 
 
 class RowKeys(Protocol):
-    async def fingerprint(self, tenant: TenantId, data: bytes, /) -> bytes:
-        """Return the MAC of `data` under a key of the tenant, which is created if there is none."""
+    async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
+        """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""
         ...
 
 
@@ -58,7 +58,8 @@ class AuthenticatedRows:
         return None
 
     async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
-        return await self._keys.fingerprint(tenant, canonical_bytes(tenant, item, self._unprotected))
+        mac = await self._keys.mac(tenant)
+        return mac(canonical_bytes(tenant, item, self._unprotected))
 
 
 def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], unprotected: frozenset[str]) -> bytes:

@@ -1,7 +1,7 @@
-"""Pause a process at failpoints, for tests that provoke a race between two processes.
+"""Pause a process at named steps, for tests that provoke a race between two processes.
 
-While the file `<failpoint>.hold` exists, a process that reaches the failpoint creates `<failpoint>.reached` and waits.
-Files need no port and survive a kill.
+Files control it, so that it needs no port and survives a kill: while the file `<step>.hold` exists, a task that
+reaches the step waits there, after it has created `<step>.reached`.
 """
 
 import asyncio
@@ -13,9 +13,11 @@ _POLL_S = 0.01
 
 
 class FileFailpoints:
-    """`steps`: names of the failpoints that may pause; `*` means all."""
+    """Pause at `steps`; `*` is every step. Raise `ValueError` if there is no such folder."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}")
         self._folder = folder
         self._steps = frozenset(steps)
 
@@ -26,5 +28,5 @@ class FileFailpoints:
         if not hold.exists():
             return
         (self._folder / f"{name}.reached").touch()
-        while hold.exists():  # noqa: ASYNC110 - another process removes the file
+        while hold.exists():  # noqa: ASYNC110 - another process deletes the file
             await asyncio.sleep(_POLL_S)
