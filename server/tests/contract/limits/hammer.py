@@ -1,4 +1,4 @@
-"""A process of its own that takes as fast as it can, with many callers at once; prints how often it was let in."""
+"""A process that takes tokens as fast as possible with many concurrent callers, and prints how many it got."""
 
 import asyncio
 import sys

@@ -25,7 +25,7 @@ KINDS = [LimitKind.TENANT, LimitKind.USER, LimitKind.ADDRESS]
 
 
 class Step(NamedTuple):
-    """Some time later (or earlier), somebody asks some of the buckets."""
+    """A request for tokens of some buckets, some time later or earlier."""
 
     after_us: int
     tokens: dict[LimitKind, int]

@@ -1,4 +1,4 @@
-"""Fetching by the lock, with a repository that is ours: a file is kept only if its sum is right."""
+"""Downloads with locked checksums, from a repository of the test."""
 
 import hashlib
 from pathlib import Path

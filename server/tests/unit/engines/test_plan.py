@@ -1,4 +1,4 @@
-"""What a wish becomes, and what is refused before anything is started."""
+"""Nodes of a start request, and requests that are refused before anything starts."""
 
 import sys
 from pathlib import Path
