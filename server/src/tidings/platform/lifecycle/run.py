@@ -158,7 +158,8 @@ async def _live(
     except OSError as error:
         return _refused("cannot listen on the admin port", error)
     _announce(options.admin, admin.port)
-    with _supervised(process, heartbeat, Watchdog(heartbeat, options.watchdog, CpuTimeKillSwitch()), admin):
+    watchdog = Watchdog(lambda: heartbeat.count, options.watchdog, CpuTimeKillSwitch())
+    with _supervised(process, heartbeat, watchdog, admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
         except Exception as error:  # noqa: BLE001 - every error ends the process
