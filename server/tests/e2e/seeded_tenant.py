@@ -263,8 +263,13 @@ class _Builder:
 
     def _group(self, messages: int = 0) -> str:
         self._made += 1
-        body = {"name": f"group {self._made}", "members": MEMBERS, "client_message_id": f"town-{self._made}"}
-        chat = str(self._ok("POST", "/v1/groups", body)["id"])
+        body = {
+            "type": "group",
+            "name": f"group {self._made}",
+            "members": MEMBERS,
+            "client_message_id": f"town-{self._made}",
+        }
+        chat = str(self._ok("POST", "/v1/chats", body)["id"])
         for _ in range(messages):
             self._say(chat)
         return chat

@@ -16,17 +16,17 @@ from fixtures.engines import Namespace
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 
-DIRECT = "/v1/directs"
-BODY = b'{"user": "ben"}'
+CHATS = "/v1/chats"
+BODY = b'{"type": "direct", "user": "ben"}'
 
 
 def half(api: Api) -> bytes:
     """A request that is not whole yet."""
-    return api.head("POST", DIRECT, BODY) + BODY[:5]
+    return api.head("POST", CHATS, BODY) + BODY[:5]
 
 
 def is_well(api: Api) -> bool:
-    return api.ask("POST", DIRECT, {"user": "ben"}).status == HTTPStatus.OK
+    return api.ask("POST", CHATS, {"type": "direct", "user": "ben"}).status == HTTPStatus.OK
 
 
 def unread_of(api: Api, user: str) -> Any:
@@ -48,7 +48,7 @@ def _well(api: Api) -> set[str]:
 def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     api = start()
     start(kind="delivery")
-    made = api.ask("POST", DIRECT, {"user": "ben"})
+    made = api.ask("POST", CHATS, {"type": "direct", "user": "ben"})
     assert made.status == 200
     sent = api.ask("POST", f"/v1/chats/{made.body['id']}/messages", {"text": "hi", "client_message_id": "k1"})
     assert (sent.status, sent.body["sequence"]) == (201, 2)
@@ -116,7 +116,7 @@ def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: St
     api = start()
     port = api.api_port
     with api.connect() as idle, api.connect() as slow:
-        idle.sendall(api.head("POST", DIRECT, BODY) + BODY)
+        idle.sendall(api.head("POST", CHATS, BODY) + BODY)
         assert answer(idle).status == 200
         slow.sendall(half(api))
         assert is_well(api), "the server has seen what was sent before"

@@ -157,7 +157,7 @@ class SeedData:
         """The chats by what they are."""
         for user, name in DEMO_USERS.items():
             await self._ask("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
-        direct = await self._as("anna", "POST", "/v1/directs", {"user": "ben"})
+        direct = await self._as("anna", "POST", "/v1/chats", {"type": "direct", "user": "ben"})
         chats = {"direct": str(direct["id"]), "group": await self._group()}
         # the direct chat last: newest activity comes first in a list, and two who try it begin there
         await self._talk(chats["group"], "group", _GROUP_TALK)
@@ -179,8 +179,8 @@ class SeedData:
         for chat in listed["chats"]:
             if chat["type"] == "group" and chat.get("name") == _GROUP:
                 return str(chat["id"])
-        wanted = {"name": _GROUP, "members": ["ben", "cleo"]}
-        made = await self._as("anna", "POST", "/v1/groups", wanted, key="dev-group")
+        wanted = {"type": "group", "name": _GROUP, "members": ["ben", "cleo"]}
+        made = await self._as("anna", "POST", "/v1/chats", wanted, key="dev-group")
         return str(made["id"])
 
     async def _talk(self, chat: str, name: str, talk: tuple[tuple[str, str], ...]) -> None:

@@ -33,7 +33,7 @@ class Reach(Enum):
     """For everybody of the tenant."""
     SERVER = auto()
     """For the tenant's server, with the scope `users`."""
-    NOTIFICATIONS = auto()
+    INBOXES = auto()
     """For the tenant's server, with the scope `notifications`."""
     ADDRESSED = auto()
     """The caller's own; the address names the tenant, and must name the caller's."""
@@ -56,7 +56,7 @@ FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 SENT = {"user_ids": ["anna"], "message": {"title": "hi"}}
-POSTED = {"audiences": {"kind": "users", "user_ids": ["anna"]}, "message": {"title": "hi"}}
+POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
     "tenant": "{tenant}",
     "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",
@@ -65,10 +65,7 @@ REDEEMED = {
     "device": {"id": "laptop"},
 }
 EXAMPLES: dict[str, Example] = {
-    "create_group": Example(
-        "/v1/groups", {"name": "n", "members": [BEN], "client_message_id": "new"}, Reach.OWN
-    ),
-    "open_direct": Example("/v1/directs", {"user": "eve"}, Reach.OWN),
+    "create_chat": Example("/v1/chats", {"type": "direct", "user": "eve"}, Reach.OWN),
     "get_chat": Example("/v1/chats/{chat}"),
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
@@ -116,50 +113,46 @@ EXAMPLES: dict[str, Example] = {
     "see_notifications": Example("/v1/inboxes/default/seen", reach=Reach.OWN),
     "archive_notifications": Example("/v1/inboxes/default/archive", {"ids": [NOTIFICATION]}, Reach.OWN),
     "restore_notifications": Example("/v1/inboxes/default/restore", {"ids": [NOTIFICATION]}, Reach.OWN),
-    "list_inboxes": Example("/v1/inboxes", reach=Reach.NOTIFICATIONS),
-    "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTIFICATIONS),
-    "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTIFICATIONS),
-    "get_inbox_defaults": Example("/v1/inbox-defaults", reach=Reach.NOTIFICATIONS),
-    "set_inbox_defaults": Example("/v1/inbox-defaults", {"retention_days": 90}, Reach.NOTIFICATIONS),
-    "send_notification": Example("/v1/inboxes/default/notifications", SENT, Reach.NOTIFICATIONS),
-    "find_notification": Example("/v1/inboxes/default/sent/order-7", reach=Reach.NOTIFICATIONS),
+    "list_inboxes": Example("/v1/inboxes", reach=Reach.INBOXES),
+    "get_inbox": Example("/v1/inboxes/default", reach=Reach.INBOXES),
+    "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.INBOXES),
+    "get_inbox_defaults": Example("/v1/inbox-defaults", reach=Reach.INBOXES),
+    "set_inbox_defaults": Example("/v1/inbox-defaults", {"retention_days": 90}, Reach.INBOXES),
+    "send_notification": Example("/v1/inboxes/default/notifications", SENT, Reach.INBOXES),
+    "find_notification": Example("/v1/inboxes/default/sent/order-7", reach=Reach.INBOXES),
     "amend_notification": Example(
-        "/v1/inboxes/default/notifications/{notification}", {"message": {}}, Reach.NOTIFICATIONS
+        "/v1/inboxes/default/notifications/{notification}", {"message": {}}, Reach.INBOXES
     ),
-    "redact_notification": Example(
-        "/v1/inboxes/default/notifications/{notification}", reach=Reach.NOTIFICATIONS
-    ),
+    "redact_notification": Example("/v1/inboxes/default/notifications/{notification}", reach=Reach.INBOXES),
     "list_recipients": Example(
-        "/v1/inboxes/default/notifications/{notification}/recipients", reach=Reach.NOTIFICATIONS
+        "/v1/inboxes/default/notifications/{notification}/recipients", reach=Reach.INBOXES
     ),
-    "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.NOTIFICATIONS),
-    "send_broadcast": Example(
-        "/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.NOTIFICATIONS
-    ),
-    "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.NOTIFICATIONS),
-    "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.NOTIFICATIONS),
+    "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.INBOXES),
+    "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.INBOXES),
+    "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.INBOXES),
+    "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.INBOXES),
     "ramp_broadcast": Example(
-        "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.NOTIFICATIONS
+        "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.INBOXES
     ),
-    "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.NOTIFICATIONS),
-    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.NOTIFICATIONS),
-    "list_segments": Example("/v1/segments", reach=Reach.NOTIFICATIONS),
-    "get_segment": Example("/v1/segments/vip", reach=Reach.NOTIFICATIONS),
+    "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.INBOXES),
+    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.INBOXES),
+    "list_segments": Example("/v1/segments", reach=Reach.INBOXES),
+    "get_segment": Example("/v1/segments/vip", reach=Reach.INBOXES),
     "set_segment": Example(
-        "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}}, Reach.NOTIFICATIONS
+        "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}}, Reach.INBOXES
     ),
-    "list_users_in_segment": Example("/v1/segments/vip/users", {"users": ["anna"]}, Reach.NOTIFICATIONS),
-    "activate_segment": Example("/v1/segments/vip/activate", {"version": 1}, Reach.NOTIFICATIONS),
-    "get_profile": Example("/v1/users/anna/profile", reach=Reach.NOTIFICATIONS),
-    "set_profile": Example("/v1/users/anna/profile", {"attributes": {"plan": "pro"}}, Reach.NOTIFICATIONS),
-    "list_jobs": Example("/v1/jobs", reach=Reach.NOTIFICATIONS),
-    "get_job": Example("/v1/jobs/{job}", reach=Reach.NOTIFICATIONS),
-    "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.NOTIFICATIONS),
-    "resume_job": Example("/v1/jobs/{job}/resume", reach=Reach.NOTIFICATIONS),
-    "cancel_job": Example("/v1/jobs/{job}/cancel", reach=Reach.NOTIFICATIONS),
-    "stack_post": Example("/stack/admin/v1/{tenant}/default/messages/post", POSTED, Reach.NOTIFICATIONS),
+    "list_users_in_segment": Example("/v1/segments/vip/users", {"users": ["anna"]}, Reach.INBOXES),
+    "activate_segment": Example("/v1/segments/vip/activate", {"version": 1}, Reach.INBOXES),
+    "get_profile": Example("/v1/users/anna/profile", reach=Reach.INBOXES),
+    "set_profile": Example("/v1/users/anna/profile", {"attributes": {"plan": "pro"}}, Reach.INBOXES),
+    "list_jobs": Example("/v1/jobs", reach=Reach.INBOXES),
+    "get_job": Example("/v1/jobs/{job}", reach=Reach.INBOXES),
+    "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.INBOXES),
+    "resume_job": Example("/v1/jobs/{job}/resume", reach=Reach.INBOXES),
+    "cancel_job": Example("/v1/jobs/{job}/cancel", reach=Reach.INBOXES),
+    "stack_post": Example("/stack/admin/v1/{tenant}/default/messages/post", POSTED, Reach.INBOXES),
     "stack_redact": Example(
-        "/stack/admin/v1/{tenant}/default/messages/redact", {"id": "{notification}"}, Reach.NOTIFICATIONS
+        "/stack/admin/v1/{tenant}/default/messages/redact", {"id": "{notification}"}, Reach.INBOXES
     ),
     "stack_last": Example("/stack/users/v1/{tenant}/default/messages/last/5", reach=Reach.ADDRESSED),
     "stack_read": Example(
@@ -222,7 +215,7 @@ class Scene:
             return None
         if example.reach is Reach.SERVER:
             return ring.server(tenant, Scope.USERS)
-        if example.reach is Reach.NOTIFICATIONS:
+        if example.reach is Reach.INBOXES:
             return ring.server(tenant, Scope.NOTIFICATIONS)
         return ring.user(tenant, example.caller)
 
@@ -277,7 +270,7 @@ FROM_ELSEWHERE = {
     Reach.OWN: DONE | {404},
     Reach.TENANT: {200, 404},
     Reach.SERVER: BARRED,
-    Reach.NOTIFICATIONS: BARRED,
+    Reach.INBOXES: BARRED,
     Reach.ADDRESSED: BARRED,
 }
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
@@ -320,7 +313,7 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     yield "another tenant's server in her name", acting, ANNA, FROM_ELSEWHERE[reach]
     looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
     yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
-    if reach is Reach.NOTIFICATIONS:
+    if reach is Reach.INBOXES:
         knowing = ring.server(other, Scope.NOTIFICATIONS)
         yield "another tenant's server that may", knowing, None, DONE | REFUSED
         yield "a server that may do other things", ring.server(tenant, Scope.USERS), None, BARRED

@@ -12,8 +12,8 @@ from tidings.kernel.ids import TenantId
 
 async def group(house: RestApp) -> tuple[Caller, Caller, str]:
     anna = house.user(ANNA)
-    new = {"name": "us", "members": [BEN], "client_message_id": "g"}
-    made = await anna.ok("POST", "/v1/groups", new)
+    new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "g"}
+    made = await anna.ok("POST", "/v1/chats", new)
     return anna, house.user(BEN), f"/v1/chats/{made['id']}"
 
 

@@ -46,7 +46,7 @@ async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
 
 async def live(house: RestApp, name: str, other: str) -> None:
     user = house.user(UserId(name))
-    chat = (await user.ok("POST", "/v1/directs", {"user": other}))["id"]
+    chat = (await user.ok("POST", "/v1/chats", {"type": "direct", "user": other}))["id"]
     for number in range(2):
         body = {"text": "hi", "client_message_id": f"{name}-{number}"}
         await user.ok("POST", f"/v1/chats/{chat}/messages", body)

@@ -112,7 +112,7 @@ def groups(seconds: float, port: int, bearer: str) -> dict[int, int]:
     """Create groups of a hundred members who do not exist; count the answers by status."""
     ends_at, statuses = time.monotonic() + seconds, Counter[int]()
     while time.monotonic() < ends_at:
-        body = {"name": "x", "members": [f"nobody-{number}" for number in range(99)]}
+        body = {"type": "group", "name": "x", "members": [f"nobody-{number}" for number in range(99)]}
         key = {"Idempotency-Key": f"{time.monotonic_ns()}", "Tidings-User": "mallory"}
-        statuses[ask(port, bearer, "POST", "/v1/groups", body, **key)] += 1
+        statuses[ask(port, bearer, "POST", "/v1/chats", body, **key)] += 1
     return dict(statuses)

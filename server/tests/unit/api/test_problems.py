@@ -71,9 +71,13 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
 @pytest.mark.parametrize(
     ("model", "sent", "told"),
     [
-        (CreateDirectBody, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
-        (CreateDirectBody, {}, "It is missing."),
-        (CreateDirectBody, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
+        (
+            CreateDirectBody,
+            {"type": "direct", "user": "ben", "colour": "red"},
+            "There is nothing of this name here.",
+        ),
+        (CreateDirectBody, {"type": "direct"}, "It is missing."),
+        (CreateDirectBody, {"type": "direct", "user": "ben#1"}, "none of `#`, `*`, `/`"),
         (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
     ],
 )
