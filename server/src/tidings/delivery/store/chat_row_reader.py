@@ -15,7 +15,7 @@ from tidings.delivery.store.items import OF_A_CHAT, row_from_item, row_key, upda
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error
+from tidings.platform.dynamo.errors import translate_read_errors
 from tidings.platform.dynamo.operations import (
     BinaryValue,
     BoolValue,
@@ -139,26 +139,20 @@ class DynamoChatRowReader:
             values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},
         )
         found: list[ChatRow] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages_as(ROW_ITEM, patterns.READ_ROWS, query):
                 found += map(row_from_bytes, page.items)
-        except DynamoError as error:
-            raise_read_error(error)
         return await self._reconciler.rows_in(tenant, user, found)
 
     async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else await self._reconciler.row(chat, user, row_from_item(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         heads = {
             ChatId(item["chat_id"].partition("#")[2]): update_from_item(item, OF_A_CHAT) for item in found
         }

@@ -15,8 +15,9 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.responses import WriteResult
@@ -73,15 +74,13 @@ class DynamoWatermarkStore:
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, Item]:
         keys = [row_key(chat, user) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(pattern, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
         update, values = _flags(flags)
-        try:
+        with translate_write_errors:
             done = await self._client.update(
                 patterns.SET_FLAGS,
                 row_key(chat, user),
@@ -90,8 +89,6 @@ class DynamoWatermarkStore:
                 returns="ALL_NEW",
                 repeatable=True,
             )
-        except DynamoError as error:
-            raise_write_error(error)
         return await self._reconciler.row(chat, user, row_from_item(done.attributes or {}))
 
     async def _raise(

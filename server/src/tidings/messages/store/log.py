@@ -9,8 +9,8 @@ from tidings.messages import model
 from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal
 from tidings.messages.ports import (
     COMMITTED,
-    ROW_CONFLICT,
     AppendOutcome,
+    AppendStatus,
     DuplicateKey,
     LogTail,
     PositionTaken,
@@ -30,8 +30,9 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
@@ -53,10 +54,8 @@ class DynamoMessageLog:
 
     async def newest(self, chat: ChatKey) -> Entry | None:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.READ_HEAD, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return entry_from_item(page.items[0]) if page.items else None
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
@@ -66,10 +65,8 @@ class DynamoMessageLog:
             names=KEYS_ONLY_NAMES,
             projection=KEYS_ONLY,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.FOLLOW, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
@@ -101,16 +98,15 @@ class DynamoMessageLog:
     ) -> AppendOutcome:
         if side_writes is not None and not isinstance(side_writes, TransactionPart):
             raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
-        try:
+        with translate_write_errors:
             if len(entries) == 1 and side_writes is None and not is_keyed:
                 return await self._put(chat, entries[0])
             return await self._transact(chat, entries, side_writes, is_keyed=is_keyed)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def _put(self, chat: ChatKey, entry: Entry) -> AppendOutcome:
         try:
-            # Repeatable: if an earlier attempt was applied, the condition fails and returns our own item.
+            # Race: the first attempt is applied but its response is lost, and the client repeats it. The condition
+            # fails and returns the item: our own, or that of the process that was first at this sequence.
             await self._client.put(
                 patterns.APPEND,
                 entry_item(chat, entry),
@@ -144,11 +140,9 @@ class DynamoMessageLog:
         return COMMITTED
 
     def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> AppendOutcome:
-        """Return why a transaction was cancelled.
-
-        Check the key first: if it is taken, the proposal has its result. A taken sequence only means that another
-        process appended first and the caller's view is behind.
-        """
+        """Return why a transaction was cancelled."""
+        # Race: another attempt with the same key commits at our sequence, so both conditions fail. Check the key
+        # first: the proposal has its result. A taken sequence alone only means that another process was first.
         key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
             return DuplicateKey(appended_from_item(key.item))
@@ -156,7 +150,7 @@ class DynamoMessageLog:
             found = error.reasons[0].item
             return PositionTaken(None if found is None else entry_from_item(found))
         if any(reason.is_condition for reason in error.reasons):
-            return ROW_CONFLICT
+            return AppendStatus.ROW_CONFLICT
         raise error
 
 
