@@ -53,7 +53,7 @@ from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener
 from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -218,7 +218,11 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         lists = build_chat_lists(
-            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+            engines.dynamo.value,
+            engines.keys.value,
+            host.clock,
+            gains.value.publish_soon,
+            epoch=engines.epoch,
         )
         made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
         export_gateway(host.metrics, made)

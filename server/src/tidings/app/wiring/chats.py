@@ -207,11 +207,11 @@ def make_ephemeral_deps(
     given = settings.ephemeral
     return EphemeralDeps(
         bus=RedisBus(redis),
-        whole=ReceiptSnapshotReader(
+        snapshots=ReceiptSnapshotReader(
             DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch)
         ),
         presences=RedisPresenceStore(redis),
-        seeing=make_presence_access(client, redis, clock, epoch),
+        access=make_presence_access(client, redis, clock, epoch),
         options=EphemeralOptions(
             receipt_flush_s=given.receipt_flush_s,
             subscriptions=given.max_subscriptions,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import cast, final
 
 from tidings.connections.model import LookupResult
-from tidings.connections.store import call_each, translate_redis_errors, validate_channel_part
+from tidings.connections.store import call_each, quote_key_part, translate_redis_errors
 from tidings.kernel.ids import ChatKey
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -40,4 +40,4 @@ class RedisDeliveryCheckpoints:
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _key(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "handled")
+        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), "handled")
