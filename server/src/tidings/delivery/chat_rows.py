@@ -95,6 +95,8 @@ class ChatRowProjector:
 
     async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> MissedRange | None:
         """Write the rows and heads of entries, one write per row and run. Return entries that rows had missed."""
+        # Race: after a rebalance, the previous and the new worker of a partition may write the same rows. Every write
+        # is conditional on newer parts, so the order of the two does not matter.
         first_missed: list[int] = []
         up_to = 0
         for run in rules.split_runs(entries):

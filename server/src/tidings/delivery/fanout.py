@@ -220,6 +220,8 @@ class Fanout:
         for (tenant, user), found in routes.items():
             for gateway, devices in group_by_gateway(user, found).items():
                 signals.setdefault(gateway, []).append(ResumeSignal(tenant, user, devices))
+        # Race: the device disconnects between the second look-up and this signal. Its gateway ignores the signal, and
+        # the device reads the queue at its next connection.
         sent = await self._send({gateway: tuple(messages) for gateway, messages in signals.items()})
         unsignalled = {(s.tenant, s.user) for gateway in sent.unknown for s in signals[gateway]}
         deferred.add((batch.chat for batch in queued if batch.user_key in unsignalled), sent.failure)

@@ -112,11 +112,7 @@ class OfflineQueueRedactor:
     """Remove redacted messages from offline queues, and their reactions."""
 
     def __init__(
-        self,
-        queue: OfflineQueue,
-        audience: AudienceReader,
-        log: LogReader,
-        clear_reactions: ClearReactions,
+        self, queue: OfflineQueue, audience: AudienceReader, log: LogReader, clear_reactions: ClearReactions
     ) -> None:
         self._queue = queue
         self._audience = audience

@@ -96,6 +96,8 @@ class DeliveryWorker:
         A chat that a store refuses several times while other chats succeed is deferred instead, so that one throttled
         user or chat does not stop its partition. Its checkpoint does not advance, so the relay republishes it.
         """
+        # Race: the relay republishes entries while the gateways' events of the same entries are still in the topic. Both
+        # are in the chat's partition, so they are processed one after the other, and the second is a repeat.
         chats = group_by_chat(events)
         checkpoints = await self._read_checkpoints(chats)
         started = await gather_results(

@@ -41,6 +41,8 @@ class DynamoOfflineQueue:
         self._clock = clock
 
     async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
+        # Race: a gateway deletes an acknowledged item, then a worker that repeats its batch puts it again. The device
+        # ignores the message at the next drain, because its position is further; the item expires by its TTL.
         items = _items(queued, self._clock.now_ms() // 1000 + RETENTION_S)
         await gather_limited(map(self._put, batched(items, MAX_WRITES)))
 
