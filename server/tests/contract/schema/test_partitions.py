@@ -17,7 +17,7 @@ from tidings.schema.tables.items import inboxes
 FEW, MANY = 5, 20
 SHARED = {
     # Every reader of a broadcast reads its content: at most 3,000 reads a second of 4 KB, which DynamoDB can't spread.
-    "inbox t#{tenant}M#{notice}",
+    "inbox t#{tenant}M#{notification}",
 }
 """Kinds of keys that many people share by design, with what bounds the load."""
 

@@ -193,7 +193,10 @@ class DynamoReadTracker:
     ) -> ReaderPage:
         query = Query(
             condition="PK = :p AND begins_with(SK, :r)",
-            values={":p": OF_NOTIFICATION.render(tenant=tenant, notice=notification), ":r": _FIRST_READER},
+            values={
+                ":p": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
+                ":r": _FIRST_READER,
+            },
             limit=limit,
             start=None if below is None else _key(tenant, notification, below),
         )
@@ -207,6 +210,6 @@ class DynamoReadTracker:
 
 def _key(tenant: TenantId, notification: NotificationId, user: UserId) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
         "SK": READER_SORT.render(user=user),
     }

@@ -115,7 +115,7 @@ class DynamoContentStore:
 
 def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
         "SK": CONTENT_SORT.render(version=version),
     }
 
