@@ -16,6 +16,7 @@ from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.inboxes.ports import InboxBus, InboxEvent, RouteLookup
+from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
@@ -45,7 +46,7 @@ class BroadcastLogPublisher:
     def __init__(self, bus: InboxBus) -> None:
         self._bus = bus
         self._pending: dict[BroadcastLogId, _PendingAdvance] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._debouncer = Debouncer(self._flush, 0, _report)
         self.lost = 0
 
     def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
@@ -57,18 +58,17 @@ class BroadcastLogPublisher:
             change.amended[notification] = None
 
     async def wait_idle(self, within_s: float) -> None:
-        """Wait until all pending messages are published, at most `within_s`. Then drop the rest."""
-        await _finish(self._task, within_s)
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
 
     def _change(self, log: BroadcastLogId) -> _PendingAdvance | None:
         if log not in self._pending and len(self._pending) >= MAX_PENDING_LOGS:
             self.lost += 1
             return None
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        self._debouncer.schedule()
         return self._pending.setdefault(log, _PendingAdvance())
 
-    async def _run(self) -> None:
+    async def _flush(self) -> None:
         while self._pending:
             log = next(iter(self._pending))
             change = self._pending.pop(log)
@@ -125,9 +125,8 @@ class InboxChangePublisher:
         self._logs = BroadcastLogPublisher(bus)
         self._routes = routes
         self._bus = bus
-        self._within_s = within_s
         self._pending: dict[InboxKey, _PendingChange] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._debouncer = Debouncer(self._flush, within_s, _report)
         self.lost = 0
 
     def notify(
@@ -140,8 +139,7 @@ class InboxChangePublisher:
                 return
             change = self._pending[inbox_key] = _PendingChange()
         change.add(event, notification)
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        self._debouncer.schedule()
 
     def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
         self._logs.log_advanced(log, sequence)
@@ -150,20 +148,19 @@ class InboxChangePublisher:
         self._logs.broadcast_amended(log, notification)
 
     async def wait_idle(self, within_s: float) -> None:
-        """Wait until all pending messages are published, at most `within_s` for each kind. Then drop the rest."""
-        await _finish(self._task, within_s)
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
         await self._logs.wait_idle(within_s)
 
-    async def _run(self) -> None:
-        while self._pending:
-            await asyncio.sleep(self._within_s)
-            pending, self._pending = self._pending, {}
-            unpublished, why = await self._publish(pending)
-            if unpublished:
-                _log.warning("changes of %d inboxes not published yet: %s", len(unpublished), why)
-                # A change that arrived meanwhile is newer and replaces the older one: its receiver reads the inbox.
-                self._pending = unpublished | self._pending
-                await asyncio.sleep(_RETRY_S)
+    async def _flush(self) -> None:
+        pending, self._pending = self._pending, {}
+        unpublished, why = await self._publish(pending)
+        if unpublished:
+            _log.warning("changes of %d inboxes not published yet: %s", len(unpublished), why)
+            # A change that arrived meanwhile replaces the older one: a gateway reads the inbox for either.
+            self._pending = unpublished | self._pending
+            await asyncio.sleep(_RETRY_S)
+            self._debouncer.schedule()
 
     async def _publish(
         self, pending: dict[InboxKey, _PendingChange]
@@ -193,10 +190,8 @@ class InboxChangePublisher:
         return unpublished, why
 
 
-async def _finish(task: asyncio.Task[None] | None, within_s: float) -> None:
-    if task is not None and not task.done():
-        await asyncio.wait([task], timeout=within_s)
-        task.cancel()
+def _report(what: str, error: BaseException) -> None:
+    _log.error(what, exc_info=error)
 
 
 def _by_tenant(inbox_keys: Iterable[InboxKey]) -> dict[TenantId, list[InboxKey]]:

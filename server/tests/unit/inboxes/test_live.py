@@ -63,7 +63,7 @@ def news(post: Post) -> InboxChangePublisher:
 
 
 async def settled(told: InboxChangePublisher) -> None:
-    await until(lambda: told._task is None or told._task.done())
+    await until(lambda: told._debouncer.is_idle)
 
 
 async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:

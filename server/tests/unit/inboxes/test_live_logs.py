@@ -35,7 +35,7 @@ class Line:
 
 
 async def settled(told: BroadcastLogPublisher) -> None:
-    await until(lambda: told._task is None or told._task.done())
+    await until(lambda: told._debouncer.is_idle)
 
 
 async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
