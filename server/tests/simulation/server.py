@@ -54,10 +54,9 @@ from tidings.messages.history import History
 from tidings.messages.model import CommittedEvent, Entry, PermissionCheck
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
-    DynamoEditWriter,
+    DynamoEditStore,
     DynamoLogReader,
     DynamoMessageLog,
-    DynamoReactionWriter,
     KafkaCommitPublisher,
 )
 from tidings.platform.kafka.partition_worker import RecordHandlers
@@ -137,26 +136,29 @@ class Gateway:
         self.process = process
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
-        reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
+        reader, rows, edits = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditStore(client)
         told = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
             LogWorld(
-                DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told.publish
+                DynamoMessageLog(client, clock),
+                rows.member_status,
+                clock,
+                epoch=initial_epoch,
+                on_commit=told.publish,
             )
         )
         self.manage = ChatCommands(rows, appends)
         joined = build_chat_lists(client, keys, clock)
-        history = self.history = History(reader, joined.directs, keys, clock)
+        history = self.history = History(reader, joined.directs.intervals, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
+            send=MessageSender(appends, edits, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
             change=MessageEdits(
                 appends,
                 reader,
-                changes,
-                DynamoReactionWriter(client),
+                edits,
                 keys=keys,
-                permits=PERMITS,
+                permissions=PERMITS,
                 clock=clock,
             ),
             history=history,
@@ -242,7 +244,7 @@ def start_worker(engines: Engines, process: Process) -> None:
         SimKeys(),
         engines.clock,
         wiring=RedisPorts(connection, connection, SimCheckpoints(connection)),
-        away=NoOfflineEvents(),
+        notify_offline=NoOfflineEvents().notify_offline,
         counts=DeliveryStats(),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from tidings.chats.model import Chat
-from tidings.chats.ports import ChatReader
+from tidings.chats.ports import ChatStore
 from tidings.connections.model import GatewayId, Route
 from tidings.delivery.ports import ChatRowReader
 from tidings.kernel.clock import Clock
@@ -36,7 +36,7 @@ class EvidenceCollector:
     def __init__(
         self,
         log: LogReader,
-        chats: ChatReader,
+        chats: ChatStore,
         *,
         read_rows: RowsReader,
         heads: ChatRowReader,
@@ -99,7 +99,7 @@ class EvidenceCollector:
             return tuple(found), len(users) > MAX_USERS
         if is_large:
             return (), True
-        page = await self._chats.members(chat, None, MAX_USERS)
+        page = await self._chats.member_page(chat, None, MAX_USERS)
         return tuple(UserEvidence(user=row.user, membership=row) for row in page.items), page.last is not None
 
     async def _head(self, chat: ChatKey) -> int | None:

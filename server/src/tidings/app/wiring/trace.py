@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from typing import override
 
 import msgspec
 
@@ -12,8 +11,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_epoch_reconciler
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.bus.store import RedisBus
-from tidings.chats.model import Chat
-from tidings.chats.store import DynamoChatReader, DynamoChatStore
+from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
@@ -60,7 +58,7 @@ class SupportLookup:
 
 def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
     reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
-    chats = UserChatFinder(DynamoChatReader(client, rows).chats_of, rows.names, reader)
+    chats = UserChatFinder(rows.chats_of, rows.names, reader)
     return SupportLookup(MessageFinder(reader), chats, settings)
 
 
@@ -101,7 +99,7 @@ def _find(
     settling = build_epoch_reconciler(client, lambda: epoch, is_read_only=True)
     return EvidenceCollector(
         DynamoLogReader(client),
-        _StrongChatReader(client, clock),
+        DynamoChatStore(client, clock),
         read_rows=DynamoWatermarkStore(client, clock, settling).rows_and_times,
         heads=DynamoChatRowReader(client, settling),
         read_queue=DynamoOfflineQueue(client, clock).queued_for,
@@ -110,18 +108,6 @@ def _find(
         clock=clock,
         event_kept_s=MESSAGES.retention_s,
     )
-
-
-class _StrongChatReader(DynamoChatReader):
-    """Finds chats that were created just now."""
-
-    def __init__(self, client: DynamoClient, clock: Clock) -> None:
-        self._store = DynamoChatStore(client, clock)
-        super().__init__(client, self._store)
-
-    @override
-    async def chat(self, chat: ChatKey) -> Chat | None:
-        return await self._store.chat(chat)
 
 
 class _RedisState:

@@ -1,4 +1,4 @@
-"""Split from `tidings.connections.store`."""
+"""Delivery checkpoints in Redis."""
 
 from collections.abc import Sequence
 from typing import cast, final
@@ -14,7 +14,7 @@ ADVANCE_CHECKPOINT = Script.load("tidings.delivery.store", "checkpoint.lua", key
 
 
 CHECKPOINT_TTL_S = 3 * 86_400
-"""Longer than the stream keeps what a mark is held against."""
+"""Longer than the change stream retains the entries that the relay compares with a checkpoint."""
 
 
 @final
@@ -34,7 +34,7 @@ class RedisDeliveryCheckpoints:
             return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
 
         answers = await call_each(read, chats)
-        found = {chat: int(mark) for chat, mark in answers.found.items() if mark is not None}
+        found = {chat: int(value) for chat, value in answers.found.items() if value is not None}
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _key(self, chat: ChatKey) -> Key:
