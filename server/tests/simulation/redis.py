@@ -303,6 +303,9 @@ class SimRedis:
     def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription:
         return self._soon(f"presence {tenant} {user}", handler)
 
+    def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Subscription:
+        return self._soon(f"broadcasts {tenant} {inbox}", handler)
+
     def _soon(self, channel: str, hear: BusHandler) -> Subscription:
         made = Subscription(self._redis, self._network, channel, self._process, hear)
         self._redis.scheduler.outside.call_later(self._network.delay_s(), made.stand)

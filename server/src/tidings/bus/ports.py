@@ -72,8 +72,6 @@ class BusSubscriber(Protocol):
 
     def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription: ...
 
-
-class BroadcastSubscriber(Protocol):
     def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Subscription:
-        """Subscribe to changes of an inbox's broadcast log, with the guarantees of `BusSubscriber`."""
+        """Subscribe to changes of an inbox's broadcast log."""
         ...

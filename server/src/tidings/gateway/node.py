@@ -291,7 +291,7 @@ class GatewayNode:
 def _inboxes(deps: NodeDeps, on_error: ErrorReporter) -> InboxNotifier:
     broadcasts = BroadcastNotifier(
         deps.inboxes,
-        deps.broadcast_subscriber,
+        deps.subscriber,
         on_error,
         clock=deps.clock,
         spread_s=deps.options.broadcast_spread_s,

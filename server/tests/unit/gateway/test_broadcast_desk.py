@@ -139,7 +139,7 @@ def stage() -> Stage:
         """Phones that look, answered with the log as it is, on a channel that stands."""
         world = World()
         cases = InboxUseCases(*([cast("Any", world)] * 5))
-        desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
+        desk = BroadcastNotifier(cases, cast("Any", world), report, clock=SystemClock(), spread_s=spread_s)
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:
             desk.enter(phone.seat, "default")
