@@ -102,11 +102,6 @@ class Relay:
             except UnavailableError as error:
                 _log.warning("lease not released, it expires instead: %s", error)
 
-    async def tend(self) -> None:
-        """Renew all leases, then claim others."""
-        await self.renew()
-        await self.claim()
-
     async def renew(self) -> None:
         """Renew all leases concurrently, drop those that are lost, release those of finished shards."""
         outcomes = await asyncio.gather(*map(self._renew_one, tuple(self._owned)), return_exceptions=True)

@@ -25,11 +25,10 @@ class _WatchedLease(NamedTuple):
 
 
 class ClaimResult(NamedTuple):
-    """`has_gap`: the parent shard left the stream before it was audited. `was_free`: no other process held the lease."""
+    """`has_gap`: the parent shard left the stream before it was audited."""
 
     lease: Lease
     has_gap: bool
-    was_free: bool
 
 
 class _HeldLease(NamedTuple):
@@ -48,10 +47,6 @@ class ShardLeases:
     _watched: dict[ShardId, _WatchedLease] = field(default_factory=dict)
     _held: dict[ShardId, _HeldLease] = field(default_factory=dict)
     _finished: dict[ShardId, Lease] = field(default_factory=dict)
-
-    @property
-    def held_shards(self) -> Sequence[ShardId]:
-        return tuple(self._held)
 
     async def claims(self, shards: Sequence[StreamShard], limit: int) -> AsyncIterator[ClaimResult]:
         """Read the leases once, then take up to `limit` that are free, or one that another process holds.
@@ -74,7 +69,7 @@ class ShardLeases:
             if taken is None:
                 return
             leases[wanted] = taken
-            yield ClaimResult(taken, has_gap, wanted in free)
+            yield ClaimResult(taken, has_gap)
             # Race: the process that we took this lease from reads the shard until its next renewal fails. Both may
             # republish an entry, which is harmless. The counter keeps it from overwriting our checkpoint.
             if wanted not in free:

@@ -90,7 +90,7 @@ async def test_receipts_during_a_slow_publish_are_published_together() -> None:
     redis.may_continue.clear()
     publisher = create_publisher(redis)
     publisher.publish_soon(advance(ONE, BEN, 1))
-    await until(lambda: publisher._debouncer.is_flushing)
+    await until(lambda: publisher._debouncer._task is not None)
     for sequence in range(2, 50):
         publisher.publish_soon(advance(ONE, BEN, sequence))
         await asyncio.sleep(0.001)

@@ -104,7 +104,7 @@ async def test_only_watching_devices_are_notified() -> None:
     at.watch(phone, "default")
     at.watch(laptop, "default")
     at.watch(idle, "other")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: to_phone.frames and to_laptop.frames)
     assert [each["id"] for each in to_phone.frames[0]["added"]] == [N1]
     assert to_phone.frames == to_laptop.frames
@@ -117,8 +117,8 @@ async def test_an_unwatched_inbox_is_not_read() -> None:
     phone, _ = device("phone")
     at.watch(phone, "default")
     at.on_left(phone)
-    at.noticed(word(N1))
-    at.noticed(word(N1, user="ben"))
+    at.on_inbox_changed(word(N1))
+    at.on_inbox_changed(word(N1, user="ben"))
     await at.wait_idle(1)
     assert shelf.reads == []
     assert not at._watchers
@@ -130,10 +130,10 @@ async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order()
     phone, told = device("phone")
     at.watch(phone, "default")
     shelf.hold.clear()
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: shelf.reads)
     for each in (word(N2), word(), word(gone=(N1,))):
-        at.noticed(each)
+        at.on_inbox_changed(each)
     await asyncio.sleep(0)
     assert len(shelf.reads) == 1
     shelf.hold.set()
@@ -149,7 +149,7 @@ async def test_a_notification_that_was_removed_before_the_read_is_not_sent() -> 
     at = notifier(shelf)
     phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: told.frames)
     assert "added" not in told.frames[0]
 
@@ -159,8 +159,8 @@ async def test_a_notification_added_and_removed_in_between_is_sent_as_removed() 
     at = notifier(shelf)
     phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
-    at.noticed(word(gone=(N1,)))
+    at.on_inbox_changed(word(N1))
+    at.on_inbox_changed(word(gone=(N1,)))
     await until(lambda: told.frames)
     assert (told.frames[0]["gone"], told.frames[0].get("added")) == ([N1], None)
 
@@ -169,9 +169,9 @@ async def test_a_resumed_device_receives_counts_and_has_more() -> None:
     shelf = Shelf()
     at = notifier(shelf)
     phone, told = device("phone")
-    at.live(phone)
+    at.on_live(phone)
     at.watch(phone, "default")
-    at.live(phone)
+    at.on_live(phone)
     await until(lambda: told.frames)
     assert told.frames[0]["has_more"] is True
     assert shelf.reads == [[]]
@@ -184,7 +184,7 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
     at = notifier(shelf)
     phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: told.frames)
     assert [each["id"] for each in told.frames[0]["added"]] == [N1]
 

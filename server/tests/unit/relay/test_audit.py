@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from fixtures.relay_env import PATIENCE, RelayEnv, chat_of, drain_relay
+from fixtures.relay_env import PATIENCE, RelayEnv, chat_of, drain_relay, tend
 
 from tidings.kernel.fences import OffsetFence, PartitionProgress, is_explained_by_lag
 from tidings.platform.dynamo.streams import ChangeType
@@ -224,7 +224,7 @@ async def test_nothing_is_republished_while_checkpoints_are_unavailable() -> Non
     env.streams.put("s", "a", 1)
     env.marks.is_away = True
     relay, _ = env.relay()
-    await relay.tend()
+    await tend(relay)
     with pytest.raises(Exception, match="marks"):
         await drain_relay(relay)
     env.clock.at += 60

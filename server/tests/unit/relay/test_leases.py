@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 import pytest
-from fixtures.relay_env import ManualClock, RelayEnv, drain_relay, turns
+from fixtures.relay_env import ManualClock, RelayEnv, drain_relay, tend, turns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,10 +35,10 @@ async def test_free_leases_are_taken_at_once_and_held_leases_one_at_a_time() -> 
     for number in range(9):
         env.streams.open(f"s{number}")
     one, _ = env.relay("one")
-    await one.tend()
+    await tend(one)
     assert one.held == 9
     two, _ = env.relay("two")
-    await two.tend()
+    await tend(two)
     assert two.held == 1
     await one.stop()
     await two.stop()
@@ -54,12 +54,12 @@ async def test_an_expired_lease_is_taken_over_at_its_checkpoint() -> None:
     await drain_relay(one)
     assert env.checkpoint("s") == first
     two, feed = env.relay("two")
-    await two.tend()
+    await tend(two)
     env.clock.at += 14.9
-    await two.tend()
+    await tend(two)
     assert (two.held, env.holder("s")) == (0, "one")
     env.clock.at += 0.2
-    await two.tend()
+    await tend(two)
     assert (two.held, env.holder("s")) == (1, "two")
     await turns()
     assert feed.handed["s"] == [second]
@@ -90,14 +90,14 @@ async def test_a_former_holder_cannot_change_the_checkpoint() -> None:
     zombie, _ = env.relay("zombie")
     await drain_relay(zombie)
     heir, _ = env.relay("heir")
-    await heir.tend()
+    await tend(heir)
     env.clock.at += 16
-    await heir.tend()
+    await tend(heir)
     env.handle("a", 1)
     await zombie.audit.round()
     assert await zombie.leases.renew(ShardId("s"), "900") is False
     assert (env.checkpoint("s"), env.holder("s")) == (None, "heir")
-    await zombie.tend()
+    await tend(zombie)
     assert (zombie.held, zombie.counts.lost) == (0, 1)
     await heir.stop()
     assert env.checkpoint("s") is None
@@ -111,7 +111,7 @@ async def test_a_holder_that_cannot_renew_stops_reading_before_another_process_s
     env.leases.is_away = True
     env.clock.at += 15
     with pytest.raises(UnavailableError):
-        await one.tend()
+        await tend(one)
     assert one.held == 0
     env.leases.is_away = False
     env.streams.put("s", "a", 1)
@@ -126,7 +126,7 @@ async def test_a_process_takes_its_lease_again_after_an_outage() -> None:
     one, _ = env.relay("one")
     await drain_relay(one)
     one.leases.drop(ShardId("s"))
-    await one.tend()
+    await tend(one)
     assert one.held == 0
     env.clock.at += 16
     await drain_relay(one)
@@ -187,11 +187,11 @@ async def test_a_round_reads_the_leases_once_and_finished_ones_never_again() -> 
     env.leases.read = noted  # type: ignore[method-assign]
     two, _ = env.relay("two")
     env.clock.at += 1
-    await one.tend()
+    await tend(one)
     assert asked == [{ShardId(f"new{number}") for number in range(60)}]
     asked.clear()
     await one.stop()
-    await two.tend()
+    await tend(two)
     assert two.held == 50
     assert len(asked) == 1
     await two.stop()
@@ -202,7 +202,7 @@ async def test_leases_are_renewed_concurrently_even_during_a_slow_claim() -> Non
     for number in range(40):
         env.streams.open(f"s{number}")
     one, _ = env.relay("one")
-    await one.tend()
+    await tend(one)
     renew, read = env.leases.renew, env.leases.read
     gate, all_there, at_once = asyncio.Event(), asyncio.Event(), 0
 

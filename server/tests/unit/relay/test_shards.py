@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fixtures.relay_env import RelayEnv, drain_relay, turns
+from fixtures.relay_env import RelayEnv, drain_relay, tend, turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +99,7 @@ async def test_an_expired_iterator_is_replaced_at_the_same_position() -> None:
     env.streams.open("s")
     numbers = [env.streams.put("s", "a", n) for n in range(1, 6)]
     relay, feed = env.relay()
-    await relay.tend()
+    await tend(relay)
     while not feed.handed["s"]:
         await turns(1)
     env.streams.expire_iterators()
@@ -161,7 +161,7 @@ async def test_throttles_and_empty_pages_lose_nothing() -> None:
     number = env.streams.put("s", "a", 1)
     env.streams.split("s", "t")
     relay, feed = env.relay()
-    await relay.tend()
+    await tend(relay)
     env.streams.throttles = 5
     await turns(60)
     assert feed.handed["s"] == [number]
