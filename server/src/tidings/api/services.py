@@ -174,9 +174,9 @@ class NotificationServices:
     known: InboxConfigCache
     read: InboxQueries
     mark: InboxMarker
-    send: NotificationSender
+    sender: NotificationSender
     broadcast: BroadcastService
-    estimate: ReachEstimator
+    reach: ReachEstimator
     segments: SegmentService
     profile_service: ProfileService
     recall: RecallService

@@ -4,7 +4,6 @@ The gateway sent the acknowledged entry itself. It therefore knows that the user
 ack costs one write and no read.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import final
@@ -14,6 +13,7 @@ from tidings.delivery.ports import OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
@@ -72,9 +72,8 @@ class AckBuffer:
         self._watermarks = watermarks
         self._queue = queue
         self._ordinals = ordinals
-        self._within_s = within_s
         self._waiting: dict[tuple[ChatKey, UserId], LogPosition] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._debouncer = Debouncer(self._flush, within_s, report)
         self._known: WorkQueue[_KnownAck] = WorkQueue(self._write_known, _MAX_CONCURRENT_WRITES, report)
         self._unknown: WorkQueue[_UnknownAck] = WorkQueue(self._write_unknown, _MAX_CONCURRENT_WRITES, report)
         self._deletions: WorkQueue[_QueueDeletion] = WorkQueue(self._delete, _MAX_CONCURRENT_WRITES, report)
@@ -107,16 +106,13 @@ class AckBuffer:
             if keys:
                 self._deletions.add((device.key.tenant, device.user, keys))
 
-    def flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for (chat, user), mark in waiting.items():
             self._known.add((chat, user, mark))
 
     async def wait_idle(self, within_s: float) -> None:
-        self.flush()
+        await self._debouncer.wait_idle(within_s)
         await self._known.wait_idle(within_s)
         await self._unknown.wait_idle(within_s)
         await self._deletions.wait_idle(within_s)
@@ -127,14 +123,13 @@ class AckBuffer:
         before = self._waiting.get(key)
         if before is None or before.sequence < position.sequence:
             self._waiting[key] = position
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
+        self._debouncer.schedule()
 
     async def _write_known(self, ack: _KnownAck) -> None:
         await self._watermarks.is_delivered_known(*ack)
 
     async def _write_unknown(self, ack: _UnknownAck) -> None:
-        """Write an ack after a check of the membership. A refused ack is dropped: the device sees its error elsewhere."""
+        """Write an ack after a check of the membership. A refused one is dropped: a resume does not report it."""
         try:
             await self._watermarks.delivered(*ack)
         except TidingsError as error:

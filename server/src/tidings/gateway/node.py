@@ -237,7 +237,7 @@ class GatewayNode:
         await self._remove((DeviceKey(push.chat.tenant, user, device), epoch))
         others = await self._deps.routes.look_up(push.chat.tenant, [user])
         if push.messages and user not in others.unknown and user not in others.found:
-            await self._deps.offline_notifier.notify_offline(push.chat, user, push.messages)
+            await self._deps.notify_offline(push.chat, user, push.messages)
 
     def _on_became_large(self, device: ConnectedDevice, chat: ChatId, last: int) -> None:
         self._joins.add((device, chat, last))

@@ -9,7 +9,7 @@ from tidings.bus.ports import BroadcastSubscriber, BusPublisher, BusSubscriber
 from tidings.chats.model import MemberStatus
 from tidings.connections.model import ConnectionRegistry, GatewayId
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import ChatRowReader, OfflineNotifier, OfflineQueue
+from tidings.delivery.ports import ChatRowReader, NotifyOffline, OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.ephemeral.service import EphemeralDeps
 from tidings.gateway.resume.catch_up import CatchUpOptions
@@ -100,7 +100,7 @@ class NodeDeps:
     history: History
     marking: WatermarkService
     ephemeral: EphemeralDeps
-    offline_notifier: OfflineNotifier
+    notify_offline: NotifyOffline
     inboxes: InboxUseCases | None = None
     broadcast_subscriber: BroadcastSubscriber | None = None
     failpoints: Failpoints = NO_PAUSES

@@ -1,7 +1,7 @@
 """The clock, as a parameter that tests can replace, and the text format of times."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
@@ -31,22 +31,6 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
-class OffsetClock:
-    """The machine's clock with a wall time shifted by `offset_s`, for tests of events that are days apart."""
-
-    def __init__(self, offset_s: float) -> None:
-        self._offset_ms = round(offset_s * 1000)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(milliseconds=self._offset_ms)
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + self._offset_ms
 
     def monotonic(self) -> float:
         return time.monotonic()

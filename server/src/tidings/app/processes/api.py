@@ -52,9 +52,8 @@ from tidings.app.wiring.options import (
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
 from tidings.chats.queries import ChatQueries
-from tidings.chats.store import DynamoChatReader
 from tidings.ephemeral.receipts import ReceiptPublisher
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
@@ -214,10 +213,12 @@ class ApiWiring:
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         commits = delivery.make_on_commit(self.publisher, self.host)
-        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+        lists = build_chat_lists(
+            client, keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
+        )
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commits.publish, lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
         )
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         credentials = build_credentials(self.accounts, people)
@@ -225,7 +226,7 @@ class ApiWiring:
         return ApiServices(
             credentials=credentials,
             chats=cases.manage,
-            queries=ChatQueries(DynamoChatReader(client, cases.rows)),
+            queries=ChatQueries(cases.rows),
             send=cases.sender.send,
             change=cases.change,
             history=cases.history,

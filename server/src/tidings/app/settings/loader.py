@@ -22,7 +22,7 @@ CONFIG_FILE = "tidings.toml"
 ENDPOINTS_FILE = "endpoints.toml"
 ENV_PREFIX = "TIDINGS_"
 ENV_CONFIG = "TIDINGS_CONFIG"
-ENV_TESTING = "TIDINGS_TESTING"
+ENV_FAILPOINTS = "TIDINGS_FAILPOINTS_"
 ENV_TOKEN = "TIDINGS_TOKEN"  # noqa: S105 - the name of a variable that clients read
 
 type Key = tuple[str, str]
@@ -30,8 +30,11 @@ type Key = tuple[str, str]
 
 TOP = ""
 INSTALLATION: Key = (TOP, "installation")
+FAILPOINTS: Key = (TOP, "failpoints")
 _FIELDS = msgspec.structs.fields(Settings)
-SECTIONS: dict[str, type[msgspec.Struct]] = {f.name: f.type for f in _FIELDS if f.name != INSTALLATION[1]}
+SECTIONS: dict[str, type[msgspec.Struct]] = {
+    f.name: f.type for f in _FIELDS if (TOP, f.name) not in (INSTALLATION, FAILPOINTS)
+}
 FIELDS: dict[Key, msgspec.structs.FieldInfo] = {
     (TOP, f.name): f for f in _FIELDS if f.name not in SECTIONS
 } | {(section, f.name): f for section, struct in SECTIONS.items() for f in msgspec.structs.fields(struct)}
@@ -60,14 +63,11 @@ class LoadedSettings:
 
 @dataclass
 class _SettingsReader:
-    allows_testing: bool
     given: dict[Key, RawValue] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
     def take(self, key: Key, value: RawValue) -> None:
-        if key[0] == "testing" and not self.allows_testing:
-            self.faults.append(f"{value.text}: for tests only, needs {ENV_TESTING}=1 in the environment")
-        elif key in FIELDS:
+        if key in FIELDS:
             self.given[key] = value
         else:
             self.faults.append(f"{value.text}: no such setting{did_you_mean(key, value)} (in {value.source})")
@@ -77,7 +77,7 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
     """Read and check everything; raises `settings_invalid` with all faults at once."""
     environ = os.environ if environ is None else environ
     directory = directory or Path.cwd()
-    reading = _SettingsReader(allows_testing=environ.get(ENV_TESTING) == "1")
+    reading = _SettingsReader()
     _read_file(reading, environ, directory)
     _read_environment(reading, environ)
     _read_endpoints(reading, directory)
@@ -148,7 +148,9 @@ def _flatten(
 def _read_environment(reading: _SettingsReader, environ: Mapping[str, str]) -> None:
     by_name = {env_name(key): key for key in FIELDS}
     for name in sorted(environ):
-        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING, ENV_TOKEN):
+        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TOKEN):
+            continue
+        if name.startswith(ENV_FAILPOINTS):  # parameters of the module that a test loads
             continue
         section, _, rest = name.removeprefix(ENV_PREFIX).lower().partition("_")
         reading.take(by_name.get(name, (section, rest)), RawValue(environ[name], "environment", name))
@@ -164,7 +166,7 @@ def _read_endpoints(reading: _SettingsReader, directory: Path) -> None:
     path = directory / data_dir / ENDPOINTS_FILE
     if not path.exists():
         return
-    running = _SettingsReader(allows_testing=False)
+    running = _SettingsReader()
     _read_toml(running, path, "running engines")
     reading.faults += running.faults
     if ("dynamo", "endpoint") in reading.given:
@@ -183,16 +185,16 @@ def _build(reading: _SettingsReader) -> Settings | None:
         return None
     top = values.pop(TOP)
     settings = Settings(**top, **{section: SECTIONS[section](**given) for section, given in values.items()})  # type: ignore[arg-type]
-    _refuse_testing(reading, settings)
+    _refuse_failpoints(reading, settings)
     return settings
 
 
-def _refuse_testing(reading: _SettingsReader, settings: Settings) -> None:
+def _refuse_failpoints(reading: _SettingsReader, settings: Settings) -> None:
     if settings.installation == "production":
         reading.faults += [
             f"{given.text}: is refused in production; tests set {env_name(INSTALLATION)}=development"
             for key, given in reading.given.items()
-            if key[0] == "testing"
+            if key == FAILPOINTS
         ]
 
 

@@ -1,6 +1,7 @@
-"""Holds a process at named steps, for tests that provoke a race between two of them. Works over files, so that it
-needs no port and survives a kill: while `<step>.hold` is there whoever comes to the step waits, and `<step>.reached`
-appears.
+"""Pause a process at named steps, for tests that provoke a race between two processes.
+
+Files control it, so that it needs no port and survives a kill: while the file `<step>.hold` exists, a task that
+reaches the step waits there, after it has created `<step>.reached`.
 """
 
 import asyncio
@@ -12,9 +13,11 @@ _POLL_S = 0.01
 
 
 class FileFailpoints:
-    """`steps`: at which it may be held; `*` is every one."""
+    """Pause at `steps`; `*` is every step. Raise `ValueError` if there is no such folder."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}")
         self._folder = folder
         self._steps = frozenset(steps)
 
@@ -25,5 +28,5 @@ class FileFailpoints:
         if not hold.exists():
             return
         (self._folder / f"{name}.reached").touch()
-        while hold.exists():  # noqa: ASYNC110 - whoever lets it on is another process
+        while hold.exists():  # noqa: ASYNC110 - another process deletes the file
             await asyncio.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""Servers that break one promise of inboxes each: as in `mutants`, to be caught by the harness' rules for notices."""
+"""Mutant servers that break one promise of inboxes each; the rules of the harness for notifications must catch them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -14,17 +14,17 @@ _SLOW_S: Final = 60.0
 
 
 def follows_slowly() -> None:
-    """A reader's copy of the log is older than is promised."""
+    """Read a copy of the log that is older than promised."""
     honest = BroadcastLogCache.__init__
 
-    def init(self: BroadcastLogCache, *given: Any, **more: Any) -> None:  # noqa: ANN401 - as it is called
+    def init(self: BroadcastLogCache, *given: Any, **more: Any) -> None:
         honest(self, *given, **more | {"fresh_s": _SLOW_S})
 
     BroadcastLogCache.__init__ = init  # type: ignore[method-assign]
 
 
 def forgets_redactions() -> None:
-    """What was redacted is still counted."""
+    """Count redacted broadcasts."""
     honest = rules.apply_entries
 
     def moved(view: BroadcastLogView, entries: Iterable[BroadcastEntry], now_ms: int) -> BroadcastLogView:
@@ -35,7 +35,7 @@ def forgets_redactions() -> None:
 
 
 def ignores_segments() -> None:
-    """Everybody is in every segment."""
+    """Treat every user as a member of every segment."""
     honest = BroadcastIndex.reached
 
     def reached(self: BroadcastIndex, user_hash: int, segments: Iterable[str]) -> int:

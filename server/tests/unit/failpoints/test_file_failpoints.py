@@ -1,11 +1,10 @@
-"""A process can be held at a step by name, and only there, and only while somebody wants it."""
+"""A process pauses at a named step while its file exists, and only there."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
-
-from tidings.platform.lifecycle.file_failpoints import FileFailpoints
+from failpoints.file_failpoints import FileFailpoints
 
 
 @pytest.mark.parametrize("steps", [["worker.looked_up"], ["*"]])

@@ -1,13 +1,12 @@
-"""Servers that break one promise each, on purpose: `testing.mutant`. What checks the promises must catch every one.
+"""Mutant servers: each breaks one promise on purpose, and the checkers must catch every one.
 
-Each is put on at the start of a process, over the place where the promise is kept; nothing else knows of them.
+Each function replaces the code that keeps the promise, before the process is built.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from itertools import count
 from typing import Any, Final
 
-from tidings.app.inbox_mutants import NOTIFICATION_MUTANTS
 from tidings.connections import store as routing_store
 from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan
@@ -32,7 +31,7 @@ from tidings.messages.model import (
     Refusal,
     SideWritesFactory,
 )
-from tidings.messages.rules import ADMITTED, AppendDecision
+from tidings.messages.rules import ALLOWED, AppendDecision
 from tidings.messages.sender import Appender
 from tidings.messages.store import log
 from tidings.platform.dynamo.client import DynamoClient
@@ -43,31 +42,19 @@ _NOW_AND_THEN: Final = 7
 _ENTRY: Final = b'{"entry":'
 
 
-def activate_mutant(name: str) -> None:
-    """Before anything is composed. Raises `settings_invalid`."""
-    there = MUTANTS | NOTIFICATION_MUTANTS
-    if name not in there:
-        raise TidingsError(
-            Code.SETTINGS_INVALID,
-            f"testing.mutant: there is no {name!r}.",
-            hint=f"There are: {', '.join(there)}.",
-        )
-    there[name]()
-
-
 def acks_before_commit() -> None:
-    """And dies before the commit."""
+    """Acknowledge a message, and never commit it."""
     honest, turn, heads = Appender.append, count(1), dict[ChatKey, int]()
 
     async def append(
         self: Appender[Any],
         chat: ChatKey,
         proposal: Proposal[Any],
-        beside_at: SideWritesFactory | None = None,
+        side_writes_at: SideWritesFactory | None = None,
     ) -> Appended:
         if proposal.draft.kind is EntryKind.MESSAGE and chat in heads and next(turn) % _NOW_AND_THEN == 0:
             return Appended(heads[chat] + 1, is_repeat=False)
-        done = await honest(self, chat, proposal, beside_at)
+        done = await honest(self, chat, proposal, side_writes_at)
         heads[chat] = max(done.sequence, heads.get(chat, 0))
         return done
 
@@ -75,12 +62,12 @@ def acks_before_commit() -> None:
 
 
 def puts_without_condition() -> None:
-    """Two who append at once take the same place."""
+    """Let two processes that append at the same time write the same sequence."""
     log.ABSENT = "attribute_exists(chat_id) OR attribute_not_exists(chat_id)"
 
 
 def forgets_keys() -> None:
-    """A repeat is a second message."""
+    """Append a repeated message a second time."""
 
     def find(self: LogView[Any], key: IdempotencyKey) -> None:
         del self, key
@@ -89,7 +76,7 @@ def forgets_keys() -> None:
 
 
 def leaves_out_entries() -> None:
-    """Of pushes and of what is read, as if they were not the reader's to see."""
+    """Leave entries out of pushes and pages, as if the reader had no access to them."""
     honest = History.show
 
     async def show(self: History, chat: ChatKey, entries: Sequence[Entry]) -> list[VisibleEntry]:
@@ -102,7 +89,7 @@ def leaves_out_entries() -> None:
 
 
 def drops_pushes() -> None:
-    """Of one device, which is taken to have it."""
+    """Do not push to one device, which counts as having received the entry."""
     honest, turn = Hub.send, count(1)
 
     def send(self: Hub[Any], frame: bytes, sockets: Collection[Socket]) -> None:
@@ -124,7 +111,7 @@ def pushes_twice() -> None:
 
 
 def ignores_intervals() -> None:
-    """Who was ever a member is pushed to."""
+    """Push to users who left the chat."""
 
     def visible(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
         del intervals
@@ -155,32 +142,32 @@ def counts_one_more() -> None:
 
 def appends_what_it_refuses() -> None:
     refused: dict[IdempotencyKey, Code] = {}
-    honest_judge, honest_append = message_rules._decide_by_status, Appender.append  # noqa: SLF001 - the method under test
+    honest_judge, honest_append = message_rules._decide_by_status, Appender.append
 
     def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool) -> AppendDecision:
         verdict = honest_judge(view, proposal, is_fresh=is_fresh)
         if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code
-        return ADMITTED
+        return ALLOWED
 
     async def append(
         self: Appender[Any],
         chat: ChatKey,
         proposal: Proposal[Any],
-        beside_at: SideWritesFactory | None = None,
+        side_writes_at: SideWritesFactory | None = None,
     ) -> Appended:
-        done = await honest_append(self, chat, proposal, beside_at)
+        done = await honest_append(self, chat, proposal, side_writes_at)
         if (code := refused.get(proposal.draft.key)) is not None:
             raise TidingsError(code, "Refused, and appended all the same.")
         return done
 
-    message_rules._decide_by_status = judge  # noqa: SLF001 - the method under test
+    message_rules._decide_by_status = judge
     Appender.append = append  # type: ignore[method-assign]
 
 
 def keeps_the_epoch() -> None:
-    """A restore is not told of: what devices hold counts as if nothing had been taken away."""
+    """Do not report a restore: positions of devices stay valid although entries were lost."""
 
     def epoch(self: EpochWatch) -> int:
         del self
@@ -190,10 +177,10 @@ def keeps_the_epoch() -> None:
 
 
 def believes_rows() -> None:
-    """Rows and heads are believed whatever their epoch, also where they are ahead of their log."""
+    """Trust rows and heads of any epoch, even where they are ahead of their log."""
     honest = EpochReconciler.__init__
 
-    def init(self: EpochReconciler, *given: Any, **named: Any) -> None:  # noqa: ANN401 - handed on as they are
+    def init(self: EpochReconciler, *given: Any, **named: Any) -> None:
         honest(self, *given, **named)
         self.epoch = initial_epoch
 
@@ -201,7 +188,7 @@ def believes_rows() -> None:
 
 
 def takes_silence_for_absence() -> None:
-    """A key whose shard of Redis does not answer counts as a key that is not there."""
+    """Treat a key whose Redis shard does not answer as a key that does not exist."""
     honest = routing_store.call_each
 
     async def each(call: Callable[[Any], Awaitable[Any]], keys: Sequence[Any]) -> LookupResult[Any, Any]:
