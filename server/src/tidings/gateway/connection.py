@@ -148,10 +148,14 @@ class Connection(TimerEntry):
 
     def answered(self, call: HandleRequest, body: Struct) -> None:
         """Send the answer of a request. After the connection has ended, drop it."""
+        # Race: other devices of the tenant connect while the credential is verified. Check the limit only now, in the
+        # same step of the event loop as the entry into the hub.
         if type(call.request) is Connect and self._tenant_is_full():
             text = "The tenant has too many devices connected to this gateway."
             body = make_error_body(Code.OVERLOADED, text)
         effects = self._protocol.answered(call.number, body, self._shared.now())
+        # Race: the socket closes while the credential is verified. The protocol is then closed, and the device must not
+        # enter the hub, because no further event would remove it.
         if type(call.request) is Connect and self._protocol.state in IS_LET_IN:
             self._enter()
         self._apply(effects)
@@ -205,6 +209,7 @@ class Connection(TimerEntry):
             return
         device = self._device = ConnectedDevice(key, self, principal)
         self.handler.enter(device)
+        # A client reconnects before its old connection has timed out. The new connection replaces the old one.
         before = self._shared.hub.enter(device.key, device)
         if before is not None:
             before.connected.close(CloseCode.REPLACED)
@@ -216,6 +221,7 @@ class Connection(TimerEntry):
         return self.handler.key is not None and not self._shared.hub.has_room_for(self.handler.key)
 
     def _leave(self) -> None:
+        # Called when this side closes, and again when the socket has closed. Only the first call has an effect.
         device, self._device = self._device, None
         if device is not None:
             self._shared.hub.leave(device.key, device)

@@ -138,6 +138,8 @@ class GatewayNode:
         self.ephemeral.on_left(device)
         self.inboxes.on_left(device)
         if device.epoch:
+            # Race: the device reconnects, here or elsewhere, before its old route is removed. The removal names the
+            # epoch, so the registry keeps the newer route.
             self._removals.add((device.key, device.epoch))
             device.epoch = 0
 
@@ -235,11 +237,15 @@ class GatewayNode:
         """Remove the stale route of a push. If its user has no other device, publish an offline event."""
         user, device, epoch = push.target
         await self._remove((DeviceKey(push.chat.tenant, user, device), epoch))
+        # Race: the worker pushed to a route whose device has disconnected. Look up again after the removal: if the
+        # device has reconnected meanwhile, its resume reads the messages, and the user is not offline.
         others = await self._deps.routes.look_up(push.chat.tenant, [user])
         if push.messages and user not in others.unknown and user not in others.found:
             await self._deps.notify_offline(push.chat, user, push.messages)
 
     def _on_became_large(self, device: ConnectedDevice, chat: ChatId, last: int) -> None:
+        # Race: the worker publishes the next entries on the chat's channel, possibly before this device subscribes.
+        # `_join` therefore compares the device with the head after it has subscribed.
         self._joins.add((device, chat, last))
 
     def _subscribe_again(self, device: ConnectedDevice, chat: ChatId) -> None:

@@ -116,6 +116,7 @@ class ConnectionProtocol:
 
     def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
         """Send the answer of a request, or its `ErrorBody`. After the end of the connection it is dropped."""
+        # Race: the connection closed while the handler ran. `_end` cleared the pending requests.
         pending = self._calls.pop(number, None)
         if pending is None:
             return []

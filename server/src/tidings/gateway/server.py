@@ -146,6 +146,7 @@ class GatewayServer:
 
     async def drain(self, options: DrainOptions) -> DrainResult:
         """Let all devices leave, then finish the requests in flight and stop the node."""
+        # Devices first: their last requests may still need the node, and their routes are removed as they leave.
         drained = await Drain(self.listener, self._notify_drain, options).run()
         await self.calls.wait_idle(self._deps.flush_timeout_s)
         await self.node.stop(self._deps.flush_timeout_s)
