@@ -228,7 +228,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         return made
 
     def watch(heard: OnRevocations) -> RevocationWatch:
-        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value), host.clock, heard)
+        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value).since, host.clock, heard)
 
     edge = SocketServer(
         server, make_drain_options(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s
