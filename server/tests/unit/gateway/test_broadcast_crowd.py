@@ -1,4 +1,4 @@
-"""Pushes of a broadcast are spread evenly: each user has a moment of his own, by his hash. In a time of its own."""
+"""Pushes of a broadcast are spread evenly: each user has a time slot by hash. With a simulated clock."""
 
 from collections import Counter
 from typing import Any, cast
@@ -24,7 +24,7 @@ EVEN = DEVICES / SPREAD_S / 10
 
 
 class Time(SystemClock):
-    """Passes when somebody sleeps. `slow_s`: so long each sleep takes longer than asked."""
+    """A clock that advances with each sleep. `slow_s`: additional duration of each sleep."""
 
     def __init__(self, slow_s: float = 0.0) -> None:
         self.at = 100.0
@@ -49,7 +49,7 @@ def filled(count: int = DEVICES) -> InboxWatchers:
 async def walked(
     crowd: InboxWatchers, time: Time, notice: str = "n1", spread_s: float = SPREAD_S
 ) -> dict[str, float]:
-    """When each user was told, after the beginning."""
+    """Return when each user was notified, after the start."""
     told: dict[str, float] = {}
 
     async def give(seats: list[ConnectedDevice]) -> bool:
@@ -130,7 +130,7 @@ async def test_who_leaves_is_not_told_and_leaves_nothing_behind() -> None:
 
 
 async def test_the_bound_catches_a_walk_that_tells_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mutant: everybody has the same moment."""
+    """A mutant: all users have the same slot."""
     monkeypatch.setattr(crowd_of, "spread_slot", lambda _: 0)
     assert most_in_a_tenth(await walked(filled(), Time())) > 1.6 * EVEN
 

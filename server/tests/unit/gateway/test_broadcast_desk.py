@@ -1,4 +1,4 @@
-"""Which devices are told of a broadcast, what makes them be, and what is not asked of DynamoDB for it."""
+"""Which devices are notified of a broadcast, what triggers it, and which reads of DynamoDB it avoids."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,7 +40,7 @@ N1, N2, N3 = (f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}" for letter in "DEF")
 
 
 class World:
-    """A log, what it says, who is in which segment, and a channel. Counts what is asked of it."""
+    """A broadcast log with its contents, the members of segments, and a channel. It counts the reads."""
 
     def __init__(self) -> None:
         self.view = BroadcastLogView()
@@ -136,7 +136,7 @@ type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
 @pytest.fixture
 def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
-        """Phones that look, answered with the log as it is, on a channel that stands."""
+        """Return phones that watch the inbox and have the current log, on a confirmed channel."""
         world = World()
         cases = InboxUseCases(*([cast("Any", world)] * 5))
         desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)

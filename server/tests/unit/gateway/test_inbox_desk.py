@@ -1,4 +1,4 @@
-"""Who is told of which inbox, in which order, and what is not read for nobody."""
+"""Which devices are notified of an inbox, in which order, and that unwatched inboxes are not read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE
 
 
 class Shelf:
-    """An inbox of which each read shows a later version. `hold`: reads wait for it. `faults`: so many fail first."""
+    """An inbox whose reads return increasing versions. `hold`: reads wait for it. `faults`: number of reads that fail."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -200,7 +200,7 @@ async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
 
 
 async def test_who_has_left_is_not_remembered() -> None:
-    """A request that was under way when its device went comes to the desk after it."""
+    """A request that was in flight when its device disconnected reaches the notifier afterwards."""
     at = desk(Shelf())
     phone, _ = seat("phone")
     phone.is_gone = True
