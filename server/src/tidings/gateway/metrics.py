@@ -37,7 +37,7 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     let_in = metrics.gauge("socket_devices", "Authenticated devices.")
     let_in.set_function(lambda: len(server.hub))
     in_flight = metrics.gauge("socket_calls_in_flight", "Requests in flight.")
-    in_flight.set_function(lambda: len(server.calls))
+    in_flight.set_function(lambda: len(server.requests))
     metrics.counter_callback("socket_accepts_total", "Accepted WebSocket connections.", lambda: tally.opened)
     metrics.counter_callbacks(
         "socket_refusals_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)

@@ -59,10 +59,10 @@ class GatewayNode:
         self.large_chats = LargeChatChannels(deps.subscriber, self.on_message, self.on_missed)
         self.ephemeral = EphemeralService(deps.ephemeral, deps.subscriber, hub, on_error)
         self.inboxes = _inboxes(deps, on_error)
-        self.chat_rows = ChatRowPusher(deps.rows, deps.listing, hub, on_error)
+        self.chat_rows = ChatRowPusher(deps.rows, deps.chat_list, hub, on_error)
         ordinals = OrdinalCache()
         self.acks = AckBuffer(
-            deps.marking, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
+            deps.watermarks, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
         )
         self._build_pushes(deps, ordinals)
         self.leases = LeaseRenewer(
@@ -83,7 +83,7 @@ class GatewayNode:
         sender = RangeSender(ordinals, memberships)
         self.ranges = CatchUp(deps.history, sender, self.counts, options.ranges.tail)
         parts = ResumeDeps(
-            deps.routes, deps.bus, self.large_chats, deps.rows, deps.queue, deps.listing, deps.history,
+            deps.routes, deps.bus, self.large_chats, deps.rows, deps.queue, deps.chat_list, deps.history,
             self.ranges, sender, self.acks, self.ephemeral,
         )  # fmt: skip
         self.resuming = ResumeService(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tidings.gateway.error_frames import make_error_body
 from tidings.gateway.protocol_state import (
     ALLOWED,
-    IS_LET_IN,
+    AUTHENTICATED_STATES,
     CloseConnection,
     ConnectionLimits,
     ConnectionState,
@@ -130,7 +130,7 @@ class ConnectionProtocol:
 
     def pushed(self, frame: bytes) -> list[Effect]:
         """Send an encoded push. All receivers share its bytes."""
-        return [WriteFrame(frame)] if self.state in IS_LET_IN else []
+        return [WriteFrame(frame)] if self.state in AUTHENTICATED_STATES else []
 
     def on_timer(self, now: float) -> list[Effect]:
         """Handle timeouts and heartbeats. An early or repeated call is harmless."""

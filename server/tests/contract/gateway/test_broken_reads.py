@@ -47,12 +47,12 @@ async def test_a_range_that_could_not_be_read_is_read_all_the_same(
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA, "nobody is found")
-    seat, ranges = here.seat(BEN), here.routed.ranges
+    device, ranges = here.device(BEN), here.node.ranges
     ranges._page = failing(ranges._page, error)  # type: ignore[method-assign]
-    seat.positions[chat.chat].on_push(missed)
-    here.routed.gap_filler.schedule(seat, chat.chat)
+    device.positions[chat.chat].on_push(missed)
+    here.node.gap_filler.schedule(device, chat.chat)
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
-    await until(lambda: seat.is_live, WITHIN_S)
+    await until(lambda: device.is_live, WITHIN_S)
     assert told(here) == (error is UNFORESEEN)
 
 
@@ -63,9 +63,9 @@ async def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgot
     await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    resuming = here.routed.resuming
+    resuming = here.node.resuming
     resuming._rows = failing(resuming._rows, UNFORESEEN)  # type: ignore[method-assign]
-    resuming.resume_again(here.seat(BEN))
+    resuming.resume_again(here.device(BEN))
     await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
     assert told(here)
 
@@ -77,7 +77,7 @@ async def test_a_live_device_whose_own_resume_failed_is_live_again_without_askin
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    resuming = here.routed.resuming
+    resuming = here.node.resuming
     resuming._rows = failing(resuming._rows, error)  # type: ignore[method-assign]
     ben.say(id=2, resume={"epoch": 0, "positions": {}})
     await until(lambda: any(frame.get("id") == 2 and "error" in frame for frame in ben.frames), WITHIN_S)
@@ -95,10 +95,10 @@ async def test_who_can_not_be_held_against_the_head_of_a_large_chat_resumes(
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA, "nobody is found")
-    rows: Any = here.routed._deps.rows
+    rows: Any = here.node._deps.rows
     rows.heads = failing(rows.heads, error)
     try:
-        await here.routed._compare(chat, [here.seat(BEN)])
+        await here.node._compare(chat, [here.device(BEN)])
     except RuntimeError:
         assert error is UNFORESEEN
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)

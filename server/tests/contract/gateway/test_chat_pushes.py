@@ -40,7 +40,7 @@ async def test_a_group_joined_while_connected_has_its_name_after_the_join(gatewa
     await until(lambda: said in cleo.sequences(chat), WITHIN_S)
     assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
     metrics = Metrics()
-    export_node(metrics, here.routed)
+    export_node(metrics, here.node)
     assert b"\ntidings_gateway_chat_rows_total 1.0\n" in metrics.render()
 
 

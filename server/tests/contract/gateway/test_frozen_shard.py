@@ -46,7 +46,7 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
             near = await heard_chat(gateways, others[0], others[1:], is_on_frozen)
             far = await heard_chat(gateways, theirs[0], others[1:], is_on_frozen)
             screens = {name: await here.live(name) for name in (near.other, far.other, others[0], theirs[0])}
-            epochs = {name: here.seat(name).epoch for name in screens}
+            epochs = {name: here.device(name).epoch for name in screens}
             frozen.freeze()
             last = await held_up(gateways, here, near, screens[near.other])
             late = await gateways.say(far.chat, far.other, "to one on the frozen shard")
@@ -55,10 +55,10 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
             frozen.thaw()
             async with asyncio.timeout(WITHIN_S):
                 while late not in screens[theirs[0]].sequences(far.chat):
-                    await here.routed.leases.renew_all()
+                    await here.node.leases.renew_all()
                     await asyncio.sleep(0.05)
             healthy = (near.other, far.other, others[0])
-            assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
+            assert {name: here.device(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
             assert gateways.unreached == [], "nobody was taken to be away"
             assert screens[near.other].sequences(near.chat)[-1] == last
 
@@ -85,7 +85,7 @@ async def held_up(gateways: GatewayEnv, here: InProcessGateway, near: _Pair, scr
     began = asyncio.get_running_loop().time()
     last = 0
     while asyncio.get_running_loop().time() - began < 6:
-        await here.routed.leases.renew_all()
+        await here.node.leases.renew_all()
         last = await gateways.say(near.chat, near.other, "on healthy shards")
         await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
         assert (await gateways.routes.look_up(gateways.stage.tenant, [near.other])).found

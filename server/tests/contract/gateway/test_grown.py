@@ -28,14 +28,14 @@ async def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_cha
     await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat)[-1:] == [3], WITHIN_S)
-    seat = here.seat(CLEO)
+    device = here.device(CLEO)
     (grown,) = await gateways.stage.reader.range(chat, 1, 2, 1, newest_first=False)
-    part = PushSlice(2, 2, (DeviceTarget(CLEO, seat.key.device, seat.epoch),))
-    here.routed.dispatcher.submit(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
+    part = PushSlice(2, 2, (DeviceTarget(CLEO, device.key.device, device.epoch),))
+    here.node.dispatcher.submit(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
     said = await gateways.say(chat, ANNA, "not for cleo")
     await until(lambda: ben.sequences(chat)[-1:] == [said], WITHIN_S)
-    await here.routed._joins.wait_idle(WITHIN_S)
-    assert chat.chat not in seat.large_chat_channels
+    await here.node._joins.wait_idle(WITHIN_S)
+    assert chat.chat not in device.large_chat_channels
     assert cleo.sequences(chat)[-1] == 3
 
 
@@ -47,11 +47,11 @@ async def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(ga
     ben = here.open(BEN)
     await asyncio.wait_for(held.reached.wait(), WITHIN_S)
     unheard: Any = lambda *_: None  # noqa: E731 - one line says it
-    here.routed.large_chats._on_message = unheard
+    here.node.large_chats._on_message = unheard
     missed = await gateways.say(chat, ANNA, "unheard")
-    room = here.routed.large_chats._channels[chat]
-    here.routed.on_missed(room)
-    await until(lambda: not len(here.routed._missed), WITHIN_S)
+    room = here.node.large_chats._channels[chat]
+    here.node.on_missed(room)
+    await until(lambda: not len(here.node._missed), WITHIN_S)
     held.let_on()
     await until(lambda: ben.is_resumed, WITHIN_S)
     assert ben.sequences(chat)[-1] == missed
@@ -62,16 +62,16 @@ async def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_fo
 ) -> None:
     chat = await large(gateways)
     here = await gateways.gateway(resume=ResumeOptions(at_once=1))
-    ears, confirmed = here.routed.large_chats._subscriber, asyncio.Event()
+    ears, confirmed = here.node.large_chats._subscriber, asyncio.Event()
 
     class Late:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
             await confirmed.wait()
             return await ears.subscribe_chat(key, hear)
 
-    here.routed.large_chats._subscriber = Late()  # type: ignore[assignment]
+    here.node.large_chats._subscriber = Late()  # type: ignore[assignment]
     ben = await here.live(BEN)
-    assert here.seat(BEN).is_registered
+    assert here.device(BEN).is_registered
     missed = await gateways.say(chat, ANNA, "before it is confirmed")
     assert missed not in ben.sequences(chat)
     confirmed.set()
@@ -88,7 +88,7 @@ async def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
     await gateways.stage.manage.add(heard, by(ANNA), MANY[60:])
     await gateways.deliver()
     here = await gateways.gateway()
-    ears, never = here.routed.large_chats._subscriber, asyncio.Event()
+    ears, never = here.node.large_chats._subscriber, asyncio.Event()
 
     class OneSilent:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
@@ -96,12 +96,12 @@ async def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
                 await never.wait()
             return await ears.subscribe_chat(key, hear)
 
-    here.routed.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
+    here.node.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
     await here.live(BEN)
-    assert here.seat(BEN).unconfirmed_channels, "nobody confirms it"
+    assert here.device(BEN).unconfirmed_channels, "nobody confirms it"
     monkeypatch.setattr(large_chats, "CONFIRM_TIMEOUT_S", WITHIN_S)
     await here.live(CLEO)
-    assert not here.routed.large_chats._channels[heard].is_late
+    assert not here.node.large_chats._channels[heard].is_late
     tablet = await asyncio.wait_for(here.live(BEN, "tablet"), WITHIN_S / 2)
     assert tablet.is_resumed, "nobody waits again for a channel that was not confirmed in time"
 
@@ -109,7 +109,7 @@ async def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
 async def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(gateways: GatewayEnv) -> None:
     chat = await large(gateways)
     here = await gateways.gateway()
-    ears, refusals = here.routed.large_chats._subscriber, [UnavailableError("away")]
+    ears, refusals = here.node.large_chats._subscriber, [UnavailableError("away")]
 
     class Refusing:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
@@ -117,7 +117,7 @@ async def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(gate
                 raise refusals.pop()
             return await ears.subscribe_chat(key, hear)
 
-    here.routed.large_chats._subscriber = Refusing()  # type: ignore[assignment]
+    here.node.large_chats._subscriber = Refusing()  # type: ignore[assignment]
     ben = await here.live(BEN)
     missed = await gateways.say(chat, ANNA, "before it is confirmed")
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
@@ -133,13 +133,13 @@ async def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_i
     await gateways.deliver()
     here = await gateways.gateway()
     cleo, ben = await here.live(CLEO), await here.live(BEN)
-    opening, gate = here.routed.dispatcher._render, asyncio.Event()
+    opening, gate = here.node.dispatcher._render, asyncio.Event()
 
     async def late(push: Push, /) -> Any:
         await gate.wait()
         return await opening(push)
 
-    here.routed.dispatcher._render = late  # type: ignore[method-assign,assignment]
+    here.node.dispatcher._render = late  # type: ignore[method-assign,assignment]
     await gateways.say(chat, ANNA, "being opened")
     await gateways.stage.manage.add(chat, by(ANNA), [BEN])
     await gateways.deliver()

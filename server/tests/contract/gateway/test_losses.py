@@ -45,7 +45,7 @@ async def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(gateways
     missed = await gateways.say(chat, ANNA, "nobody is found")
     assert gateways.unreached == [BEN]
     assert missed not in ben.sequences(chat)
-    await here.routed.leases.renew_all()
+    await here.node.leases.renew_all()
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
     pushed = await gateways.say(chat, ANNA, "by the new route")
     await until(lambda: pushed in ben.sequences(chat), WITHIN_S)
@@ -56,11 +56,11 @@ async def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(gate
     await small(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     older = await one.live(BEN)
-    await two.routed._deps.routes.register(two_key := one.seat(BEN).key, two.id)
+    await two.node._deps.routes.register(two_key := one.device(BEN).key, two.id)
     assert older.closed is None
-    await one.routed.leases.renew_all()
+    await one.node.leases.renew_all()
     await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-    (route,) = (await two.routed._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
     assert (route.device, route.gateway) == (two_key.device, two.id)
 
 
@@ -68,13 +68,13 @@ async def test_who_lost_his_route_and_finds_a_newer_one_yields(gateways: Gateway
     await small(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     older = await one.live(BEN)
-    seat = one.seat(BEN)
-    await two.routed._deps.routes.register(seat.key, two.id)
+    device = one.device(BEN)
+    await two.node._deps.routes.register(device.key, two.id)
     # The renewal finds the route lost. Before it is registered again, the device connects elsewhere.
-    seat.is_registered = False
-    one.routed.resuming.resume_again(seat)
+    device.is_registered = False
+    one.node.resuming.resume_again(device)
     await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
-    (route,) = (await two.routed._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
     assert route.gateway == two.id
 
 
@@ -88,7 +88,7 @@ async def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_t
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA, "nobody is found")
-    seat, ranges = here.seat(BEN), here.routed.ranges
+    device, ranges = here.device(BEN), here.node.ranges
     honest = ranges._page
 
     async def late(*given: Any) -> Any:
@@ -97,15 +97,15 @@ async def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_t
         return found
 
     ranges._page = late  # type: ignore[method-assign,assignment]
-    seat.positions[chat.chat].on_push(missed)
-    here.routed.gap_filler.schedule(seat, chat.chat)
-    held.step, seat.is_registered = "gateway.read", False
-    here.routed.resuming.resume_again(seat)
+    device.positions[chat.chat].on_push(missed)
+    here.node.gap_filler.schedule(device, chat.chat)
+    held.step, device.is_registered = "gateway.read", False
+    here.node.resuming.resume_again(device)
     await held.reached.wait()
     gate.set()
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
     held.let_on()
-    await until(lambda: seat.is_live, WITHIN_S)
+    await until(lambda: device.is_live, WITHIN_S)
     assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
@@ -118,7 +118,7 @@ async def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA, "nobody is found")
-    seat, ranges, gate, senders = here.seat(BEN), here.routed.ranges, asyncio.Event(), 0
+    device, ranges, gate, senders = here.device(BEN), here.node.ranges, asyncio.Event(), 0
     honest = ranges._sender.range
 
     async def late(*given: Any) -> None:
@@ -128,17 +128,17 @@ async def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not
         await honest(*given)
 
     ranges._sender.range = late  # type: ignore[method-assign,assignment]
-    waiting = here.routed.gap_filler._queue
+    waiting = here.node.gap_filler._queue
     waiting._working = waiting._max_concurrent
-    seat.positions[chat.chat].on_push(missed)
-    here.routed.gap_filler.schedule(seat, chat.chat)
-    seat.is_registered = False
-    here.routed.resuming.resume_again(seat)
+    device.positions[chat.chat].on_push(missed)
+    here.node.gap_filler.schedule(device, chat.chat)
+    device.is_registered = False
+    here.node.resuming.resume_again(device)
     await until(lambda: senders == 1, WITHIN_S)
     turn = asyncio.create_task(waiting._run())
     await until(lambda: turn.done() or senders == 2, WITHIN_S)
     gate.set()
-    await until(lambda: seat.is_live and turn.done(), WITHIN_S)
+    await until(lambda: device.is_live and turn.done(), WITHIN_S)
     assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
@@ -149,7 +149,7 @@ async def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up
     chat = await small(gateways)
     here = await gateways.gateway()
     await here.live(BEN)
-    seat, ranges, rounds = here.seat(BEN), here.routed.ranges, 0
+    device, ranges, rounds = here.device(BEN), here.node.ranges, 0
     honest = ranges.catch_up
 
     async def counted(*given: Any) -> None:
@@ -159,9 +159,9 @@ async def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up
         await honest(*given)
 
     ranges.catch_up = counted  # type: ignore[method-assign,assignment]
-    seat.is_gone = True
-    seat.positions[chat.chat].on_push(10**6)
-    await here.routed.resuming._replay(seat)
+    device.is_gone = True
+    device.positions[chat.chat].on_push(10**6)
+    await here.node.resuming._replay(device)
     assert rounds == 0
 
 
@@ -171,9 +171,9 @@ async def test_who_is_rung_for_resumes(gateways: GatewayEnv) -> None:
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA)
-    seat = here.seat(BEN)
-    ring = ResumeSignal(gateways.stage.tenant, BEN, (DeviceTarget(BEN, seat.key.device, seat.epoch),))
-    assert await here.routed._deps.bus.publish_to_gateway(here.id, encode_messages((ring,)))
+    device = here.device(BEN)
+    ring = ResumeSignal(gateways.stage.tenant, BEN, (DeviceTarget(BEN, device.key.device, device.epoch),))
+    assert await here.node._deps.bus.publish_to_gateway(here.id, encode_messages((ring,)))
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
 
 
@@ -200,7 +200,7 @@ async def test_when_redis_was_away_everybody_resumes_small_chats_and_large(
             one, many = await small(gateways), await large(gateways)
             here = await gateways.gateway()
             ben = await here.live(BEN)
-            assert len(here.routed.large_chats) == 1
+            assert len(here.node.large_chats) == 1
             own_redis.kill()
             missed = [
                 await gateways.say(one, ANNA, "while it is away"),
@@ -220,8 +220,8 @@ async def test_when_redis_was_away_everybody_resumes_small_chats_and_large(
 async def found_again(here: InProcessGateway) -> None:
     """Renew repeatedly: the connection that registers routes may recover later than the one that receives messages."""
     async with asyncio.timeout(WITHIN_S):
-        while not (here.seat(BEN).is_registered and here.seat(BEN).is_live):
-            await here.routed.leases.renew_all()
+        while not (here.device(BEN).is_registered and here.device(BEN).is_live):
+            await here.node.leases.renew_all()
             await asyncio.sleep(0.05)
 
 
@@ -238,27 +238,27 @@ async def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alon
     """Other chats are pushed by the route as before. This one is compared at each renewal until it is confirmed."""
     one, many = await small(gateways), await large(gateways)
     here = await gateways.gateway()
-    ears = here.routed.large_chats._subscriber
+    ears = here.node.large_chats._subscriber
 
     class Deaf:
         async def subscribe_chat(self, *_: object) -> Any:
             raise UnavailableError("its shard is frozen")
 
-    here.routed.large_chats._subscriber = Deaf()  # type: ignore[assignment]
+    here.node.large_chats._subscriber = Deaf()  # type: ignore[assignment]
     ben = await here.live(BEN)
-    seat = here.seat(BEN)
-    epoch = seat.epoch
-    assert seat.is_registered
+    device = here.device(BEN)
+    epoch = device.epoch
+    assert device.is_registered
     pushed, unheard = await gateways.say(one, ANNA, "by the route"), await gateways.say(many, ANNA, "unheard")
     await until(lambda: pushed in ben.sequences(one), WITHIN_S)
-    await here.routed.leases.renew_all()
+    await here.node.leases.renew_all()
     await until(lambda: unheard in ben.sequences(many), WITHIN_S)
-    here.routed.large_chats._subscriber = ears
-    await here.routed.leases.renew_all()
-    await until(lambda: bool(seat.large_chat_channels) and not seat.unconfirmed_channels, WITHIN_S)
+    here.node.large_chats._subscriber = ears
+    await here.node.leases.renew_all()
+    await until(lambda: bool(device.large_chat_channels) and not device.unconfirmed_channels, WITHIN_S)
     heard = await gateways.say(many, ANNA, "by the channel")
     await until(lambda: heard in ben.sequences(many), WITHIN_S)
-    assert (seat.epoch, seat.is_registered) == (epoch, True)
+    assert (device.epoch, device.is_registered) == (epoch, True)
 
 
 async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
@@ -273,7 +273,7 @@ async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
             here = await gateways.gateway(waits=False)
             ben = await here.live(BEN)
             assert [ben.sequences(chat)[-1] for chat in (one, many)] == before
-            assert not here.seat(BEN).is_registered
+            assert not here.device(BEN).is_registered
             missed = await gateways.say(one, ANNA, "not pushed")
             own_redis.start()
             await here.standing()

@@ -22,8 +22,8 @@ async def test_who_was_removed_twice_in_one_push_is_not_shown_what_lies_between(
     await stage.manage.add(chat, by(ANNA), [BEN])
     await stage.manage.remove(chat, by(ANNA), BEN)
     entries = await stage.reader.range(chat, before - 1, before + 100, 100, newest_first=False)
-    room = here.routed.large_chats._channels[chat]
-    here.routed.dispatcher.submit(Push(chat.tenant, chat.chat, tuple(entries), is_large=True), room)
+    room = here.node.large_chats._channels[chat]
+    here.node.dispatcher.submit(Push(chat.tenant, chat.chat, tuple(entries), is_large=True), room)
     await until(lambda: hidden - 1 in ben.sequences(chat), WITHIN_S)
     assert hidden not in ben.sequences(chat)
 
@@ -42,7 +42,7 @@ async def test_who_was_removed_from_a_large_chat_and_came_back_at_once_goes_on_h
     back = (await gateways.stage.send(chat, ANNA, "with him")).sequence
     await gateways.deliver()
     await until(lambda: back in ben.sequences(chat), WITHIN_S)
-    await until(lambda: chat.chat in here.seat(BEN).large_chat_channels, WITHIN_S)
+    await until(lambda: chat.chat in here.device(BEN).large_chat_channels, WITHIN_S)
     later = await gateways.say(chat, ANNA, "on the channel")
     await until(lambda: later in ben.sequences(chat), WITHIN_S)
     got = [sequence for sequence in ben.sequences(chat) if sequence > back - 5]
@@ -58,7 +58,7 @@ async def test_who_has_read_of_his_leave_before_his_row_knows_it_does_not_go_on_
     anna = await here.live(ANNA)
     left = await _removed(gateways, chat)
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
-    assert chat.chat not in here.seat(BEN).large_chat_channels
+    assert chat.chat not in here.device(BEN).large_chat_channels
     # what follows is delivered before the leave: that one waits for Redis
     later = await gateways.stage.send(chat, ANNA, "before his leave")
     gateways.stage.told.reverse()
@@ -82,9 +82,9 @@ async def test_a_leave_that_is_delivered_while_he_resumes_by_the_row_of_before_e
     ben = here.open(BEN, epoch=0, positions={chat.chat: left})
     await pauses.reached.wait()
     await gateways.deliver()
-    await until(lambda: here.seat(BEN).late_leaves == {chat.chat: left}, WITHIN_S)
+    await until(lambda: here.device(BEN).late_leaves == {chat.chat: left}, WITHIN_S)
     pauses.let_on()
-    await until(lambda: ben.is_resumed and chat.chat not in here.seat(BEN).large_chat_channels, WITHIN_S)
+    await until(lambda: ben.is_resumed and chat.chat not in here.device(BEN).large_chat_channels, WITHIN_S)
     await _hears_nothing(gateways, chat, anna, ben)
 
 
@@ -97,10 +97,12 @@ async def test_who_is_in_again_when_an_old_leave_comes_a_second_time_goes_on_lis
     await gateways.stage.manage.add(chat, by(ANNA), [BEN])
     await gateways.deliver()
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left + 1})
-    here.routed._on_late_leave(here.seat(BEN), chat.chat, left)
-    here.seat(BEN).positions[chat.chat].since = NEVER_JOINED
-    here.routed._on_late_leave(here.seat(BEN), chat.chat, left)
-    await until(lambda: here.seat(BEN).is_live and chat.chat in here.seat(BEN).large_chat_channels, WITHIN_S)
+    here.node._on_late_leave(here.device(BEN), chat.chat, left)
+    here.device(BEN).positions[chat.chat].since = NEVER_JOINED
+    here.node._on_late_leave(here.device(BEN), chat.chat, left)
+    await until(
+        lambda: here.device(BEN).is_live and chat.chat in here.device(BEN).large_chat_channels, WITHIN_S
+    )
     later = await gateways.say(chat, ANNA, "with him")
     await until(lambda: later in ben.sequences(chat), WITHIN_S)
 
@@ -116,8 +118,8 @@ async def test_who_is_told_while_he_resumes_that_a_chat_became_large_and_is_out_
     here = await gateways.gateway(pauses)
     ben = here.open(BEN, epoch=0, positions={chat.chat: left})
     await pauses.reached.wait()
-    await here.routed._join((here.seat(BEN), chat.chat, left - 1))
-    assert chat.chat in here.seat(BEN).large_chat_channels
+    await here.node._join((here.device(BEN), chat.chat, left - 1))
+    assert chat.chat in here.device(BEN).large_chat_channels
     pauses.let_on()
     await until(lambda: ben.is_resumed, WITHIN_S)
     anna = await here.live(ANNA)

@@ -85,7 +85,7 @@ async def test_a_device_that_comes_in_elsewhere_takes_over(gateways: GatewayEnv)
 async def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
-    routes = here.routed._deps.routes
+    routes = here.node._deps.routes
     first = await here.live(BEN)
     second = await here.live(BEN)
     await until(lambda: first.closed, WITHIN_S)
@@ -99,19 +99,19 @@ async def test_a_hole_before_a_push_is_read_before_it(gateways: GatewayEnv) -> N
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    start, reads = ben.sequences(chat), here.routed.counts.ranges
-    seat = here.seat(BEN)
-    seat.positions[chat.chat].is_reading = True  # pushes are only recorded, as while a range is read
+    start, reads = ben.sequences(chat), here.node.counts.ranges
+    device = here.device(BEN)
+    device.positions[chat.chat].is_reading = True  # pushes are only recorded, as while a range is read
     first = await gateways.say(chat, ANNA, "one")
-    await until(lambda: seat.positions[chat.chat].ahead == first, WITHIN_S)
-    seat.positions[chat.chat].is_reading = False
+    await until(lambda: device.positions[chat.chat].ahead == first, WITHIN_S)
+    device.positions[chat.chat].is_reading = False
     second = await gateways.say(chat, ANNA, "two")
     await until(lambda: second in ben.sequences(chat), WITHIN_S)
     assert ben.sequences(chat) == [*start, first, second]
-    assert here.routed.counts.gaps == 1
+    assert here.node.counts.gaps == 1
     third = await gateways.say(chat, ANNA, "three")
     await until(lambda: third in ben.sequences(chat), WITHIN_S)
-    assert here.routed.counts.ranges == reads + 1, "what follows is sent as it is pushed"
+    assert here.node.counts.ranges == reads + 1, "what follows is sent as it is pushed"
 
 
 async def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(gateways: GatewayEnv) -> None:
@@ -167,16 +167,16 @@ async def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(g
         await gateways.stage.send(chat, ANNA, f"m{n}")
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.05)
-    queue = here.routed._deps.queue
+    queue = here.node._deps.queue
     assert len((await queue.drain(gateways.stage.tenant, BEN)).waiting) == 6
     ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
     assert ben.sequences(chat) == list(range(held + 1, held + 6))
     assert [entry["text"] for entry in ben.entries(chat)] == [f"m{n}" for n in range(5)]
-    assert here.routed.counts.ranges == 0
+    assert here.node.counts.ranges == 0
     ben.say(ack={"delivered": {chat.chat: held + 5}})
     await holds(lambda: queue.drain(gateways.stage.tenant, BEN), lambda drained: not drained.waiting)
-    await here.routed.acks.wait_idle(5)
-    row = next(r for r in await here.routed._deps.rows.rows(gateways.stage.tenant, BEN))
+    await here.node.acks.wait_idle(5)
+    row = next(r for r in await here.node._deps.rows.rows(gateways.stage.tenant, BEN))
     assert row.delivered is not None
     assert row.delivered.sequence == held + 5
 
@@ -205,7 +205,7 @@ async def test_in_a_large_chat_one_listens_from_joining_to_leaving(gateways: Gat
     await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
-    await until(lambda: chat.chat in here.seat(CLEO).large_chat_channels, WITHIN_S)
+    await until(lambda: chat.chat in here.device(CLEO).large_chat_channels, WITHIN_S)
     said = await gateways.say(chat, ANNA, "with cleo")
     await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
     await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
@@ -214,10 +214,10 @@ async def test_in_a_large_chat_one_listens_from_joining_to_leaving(gateways: Gat
     after = await gateways.say(chat, ANNA, "after cleo")
     await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
     assert cleo.sequences(chat) == [before + 1, said, said + 1]
-    assert chat.chat not in here.seat(CLEO).large_chat_channels
-    assert len(here.routed.large_chats) == 1
+    assert chat.chat not in here.device(CLEO).large_chat_channels
+    assert len(here.node.large_chats) == 1
     ben.hang_up()
-    assert len(here.routed.large_chats) == 0
+    assert len(here.node.large_chats) == 0
 
 
 async def test_a_chat_that_becomes_large_goes_on_without_a_hole(gateways: GatewayEnv) -> None:
@@ -237,12 +237,12 @@ async def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(gateways
     chat = await small(gateways)
     here = await gateways.gateway()
     await here.live(BEN)
-    seat = here.seat(BEN)
-    here.hub.leave(seat.key, seat)  # it disconnects without a close
+    device = here.device(BEN)
+    here.hub.leave(device.key, device)  # it disconnects without a close
     sent = await gateways.say(chat, ANNA)
     await until(lambda: here.away, WITHIN_S)
     assert here.away == [(BEN, [sent])]
-    assert not (await here.routed._deps.routes.look_up(gateways.stage.tenant, [BEN])).found
+    assert not (await here.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found
 
 
 def calls(gateways: GatewayEnv, *patterns: str) -> int:
@@ -262,13 +262,13 @@ async def test_acks_of_what_was_pushed_cost_one_write_and_no_read(gateways: Gate
         ben.say(ack={"delivered": {chat.chat: n}})
         other.say(ack={"delivered": {chat.chat: n}})
     key = (chat, BEN)
-    await until(lambda: here.routed.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
-    await here.routed.acks.wait_idle(WITHIN_S)
+    await until(lambda: here.node.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
+    await here.node.acks.wait_idle(WITHIN_S)
     raised = gateways.stage.client.ledger["watermarks.raise_delivered"]
     assert (raised.calls, raised.write_units) == (1, 1)
     assert calls(gateways, *reads) == before
     again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
-    await here.routed.acks.wait_idle(WITHIN_S)
+    await here.node.acks.wait_idle(WITHIN_S)
     assert raised.calls == 1, "a position that is no news is not written"
     assert again.rows() == []
 
@@ -284,7 +284,7 @@ async def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_m
     before = calls(gateways, *reads)
     await here.live(BEN, epoch=0, positions=positions)
     assert calls(gateways, *reads) - before == 1
-    await here.routed.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
+    await here.node.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
     sent = await gateways.stage.send(chats[0], ANNA)
     await gateways.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
     await gateways.deliver()

@@ -35,7 +35,7 @@ async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
 
 
 def _has_looked(here: InProcessGateway, times: int) -> bool:
-    return here.routed.ephemeral.counts.subscriptions >= times
+    return here.node.ephemeral.counts.subscriptions >= times
 
 
 async def friends(gateways: GatewayEnv) -> None:
@@ -94,8 +94,8 @@ async def test_a_gateway_that_died_is_noticed_without_a_word_of_it(gateways: Gat
     await two.live(BEN)
     anna = await watched_by_anna(gateways, one)
     await sees(anna, BEN, "online")
-    key = two.routed._deps.routes._keys(gateways.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
-    redis = two.routed._deps.routes._redis  # type: ignore[attr-defined]
+    key = two.node._deps.routes._keys(gateways.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
+    redis = two.node._deps.routes._redis  # type: ignore[attr-defined]
     await redis.write("DEL", key)
     await sees(anna, BEN, "online", "offline")
 
@@ -131,10 +131,10 @@ async def test_who_leaves_the_last_shared_chat_is_seen_no_more(gateways: Gateway
     here = await gateways.gateway()
     cleo = await here.live(CLEO)
     anna = await watched_by_anna(gateways, here)
-    chat = next(c for c in here.seat(CLEO).positions)
+    chat = next(c for c in here.device(CLEO).positions)
     cleo.say(subscribe={"users": [ANNA]})
     await sees(cleo, ANNA, "online")
-    key = here.seat(CLEO).chat(chat)
+    key = here.device(CLEO).chat(chat)
     await gateways.stage.manage.remove(key, by(ANNA), CLEO)
     await gateways.deliver()
     await sees(anna, CLEO, "online", "offline")
@@ -151,14 +151,14 @@ async def test_who_hides_is_seen_by_nobody_and_sees_nobody(gateways: GatewayEnv)
     ben = await here.live(BEN)
     anna = await watched_by_anna(gateways, here)
     await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="nobody"))
-    await here.routed.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
     await sees(anna, BEN, "online", "offline")
     ben.say(subscribe={"users": [ANNA, BEN]})
     await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
     assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
     assert statuses(ben, BEN) == ["online"], "oneself one sees"
     await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="members"))
-    await here.routed.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
     await sees(anna, BEN, "online", "offline", "online")
 
 
@@ -169,12 +169,12 @@ async def test_an_emptied_redis_is_made_right_again(gateways: GatewayEnv) -> Non
     anna = await watched_by_anna(gateways, here)
     await until(lambda: statuses(anna, BEN)[-1] == "away", WITHIN_S)
     before = statuses(anna, BEN)
-    redis = here.routed._deps.routes._redis  # type: ignore[attr-defined]
+    redis = here.node._deps.routes._redis  # type: ignore[attr-defined]
     for user in (ANNA, BEN):
-        for key in here.routed._deps.routes._keys(gateways.stage.tenant, user):  # type: ignore[attr-defined]
+        for key in here.node._deps.routes._keys(gateways.stage.tenant, user):  # type: ignore[attr-defined]
             await redis.write("DEL", key)
-    await here.routed.leases.renew_all()
-    await until(lambda: here.seat(BEN).is_live and here.seat(BEN).is_registered, WITHIN_S)
+    await here.node.leases.renew_all()
+    await until(lambda: here.device(BEN).is_live and here.device(BEN).is_registered, WITHIN_S)
     await until(lambda: statuses(anna, BEN)[len(before) :][-1:] == ["away"], WITHIN_S)
     assert "offline" not in statuses(anna, BEN)[len(before) :]
 

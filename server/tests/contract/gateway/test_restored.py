@@ -87,13 +87,13 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new
         chat = await (small(gateways) if size == "small" else large(gateways))
         here = await gateways.gateway()
         said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._deps.marking.read(chat, BEN, said[-1])
+        await here.node._deps.watermarks.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[2:])
         await restored(gateways, chat)
         here = await gateways.gateway()
         ben = await here.live(BEN)
         assert ben.sequences(chat)[-1] == said[1], "what the log has, and no more"
-        rows = await here.routed._deps.rows.rows(gateways.stage.tenant, BEN)
+        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.read is not None
         assert row.read.sequence == said[1], "nobody has read what nobody has written yet"
@@ -113,11 +113,11 @@ async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
         chat = await small(gateways)
         here = await gateways.gateway()
         said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._deps.marking.read(chat, BEN, said[-1])
+        await here.node._deps.watermarks.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[1:])
         await restored(gateways, chat)
         new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(2)]
-        rows = await here.routed._deps.rows.rows(gateways.stage.tenant, BEN)
+        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.known.head is not None
         assert row.known.head.sequence == new[-1] == said[2]

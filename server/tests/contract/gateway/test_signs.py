@@ -108,7 +108,7 @@ async def test_nobody_is_told_of_members_of_a_large_chat(gateways: GatewayEnv) -
     anna, ben = await here.live(ANNA), await here.live(BEN)
     anna.say(subscribe={"chats": [chat.chat]})
     await looks(anna, beside)
-    assert here.routed.ephemeral.chats.channels.get(chat) is None, "a channel that nobody speaks on"
+    assert here.node.ephemeral.chats.channels.get(chat) is None, "a channel that nobody speaks on"
     sent = await gateways.say(chat, ANNA)
     ben.say(typing={"chat": chat.chat})
     ben.say(id=9, read={"chat": chat.chat, "sequence": sent})
@@ -128,7 +128,7 @@ async def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(gateways: 
     await looks(cleo, chat)
     await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
-    await until(lambda: not here.routed.ephemeral.chats.is_open(here.seat(CLEO), chat.chat), WITHIN_S)
+    await until(lambda: not here.node.ephemeral.chats.is_open(here.device(CLEO), chat.chat), WITHIN_S)
     known, whole = cleo.got(chat), len(alls(cleo, chat))
     ben.say(read={"chat": chat.chat, "sequence": 1})
     await knows(anna, chat, BEN, "read", 1)
@@ -147,7 +147,7 @@ async def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(g
     await looks(anna, chat, group)
     await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA)
     await gateways.deliver()
-    await until(lambda: not here.routed.ephemeral.chats.is_open(here.seat(ANNA), chat.chat), WITHIN_S)
+    await until(lambda: not here.node.ephemeral.chats.is_open(here.device(ANNA), chat.chat), WITHIN_S)
     known, whole = anna.got(chat), len(alls(anna, chat))
     ben.say(typing={"chat": chat.chat})
     ben.say(read={"chat": chat.chat, "sequence": 1})
@@ -212,9 +212,9 @@ async def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_chan
     ben.say(typing={"chat": chat.chat})
     await until(lambda: laptop.pushed("typing") != [], WITHIN_S)
     assert anna.pushed("typing") == []
-    assert len(here.routed.ephemeral.chats.channels) == 1
+    assert len(here.node.ephemeral.chats.channels) == 1
     laptop.hang_up()
-    assert len(here.routed.ephemeral.chats.channels) == 0
+    assert len(here.node.ephemeral.chats.channels) == 0
 
 
 async def test_a_device_looks_at_so_much_and_no_more(gateways: GatewayEnv) -> None:
@@ -237,7 +237,7 @@ async def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_fol
     one, two = await gateways.gateway(), await gateways.gateway()
     anna, ben = await one.live(ANNA), await two.live(BEN)
     await looks(anna, chat)
-    channel = one.routed.ephemeral.chats.channels.get(chat)
+    channel = one.node.ephemeral.chats.channels.get(chat)
     assert channel is not None
     subscription: Any = channel.subscription
     subscription._sink, kept = (lambda _: None), subscription._sink
@@ -269,11 +269,11 @@ async def test_what_is_told_while_the_state_is_read_is_in_it(gateways: GatewayEn
     chat = await direct(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     anna, ben = await one.live(ANNA), await two.live(BEN)
-    chats: Any = one.routed.ephemeral.chats
+    chats: Any = one.node.ephemeral.chats
     slow = chats._snapshots = Slow(chats._snapshots)
     anna.say(subscribe={"chats": [chat.chat]})
     await asyncio.wait_for(slow.read.wait(), WITHIN_S)
-    channel = one.routed.ephemeral.chats.channels.get(chat)
+    channel = one.node.ephemeral.chats.channels.get(chat)
     assert channel is not None
     ben.say(read={"chat": chat.chat, "sequence": 1})
     await until(lambda: channel.received, WITHIN_S)
