@@ -66,7 +66,7 @@ async def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgot
     resuming = here.node.resuming
     resuming._rows = failing(resuming._rows, UNFORESEEN)  # type: ignore[method-assign]
     resuming.resume_again(here.device(BEN))
-    await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+    await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
     assert told(here)
 
 

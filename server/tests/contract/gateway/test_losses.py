@@ -43,7 +43,7 @@ async def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(gateways
     ben = await here.live(BEN)
     await flush(gateways)
     missed = await gateways.say(chat, ANNA, "nobody is found")
-    assert gateways.unreached == [BEN]
+    assert gateways.offline_users == [BEN]
     assert missed not in ben.sequences(chat)
     await here.node.leases.renew_all()
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
@@ -59,7 +59,7 @@ async def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(gate
     await two.node._deps.routes.register(two_key := one.device(BEN).key, two.id)
     assert older.closed is None
     await one.node.leases.renew_all()
-    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
     (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
     assert (route.device, route.gateway) == (two_key.device, two.id)
 
@@ -73,7 +73,7 @@ async def test_who_lost_his_route_and_finds_a_newer_one_yields(gateways: Gateway
     # The renewal finds the route lost. Before it is registered again, the device connects elsewhere.
     device.is_registered = False
     one.node.resuming.resume_again(device)
-    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
     (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
     assert route.gateway == two.id
 

@@ -116,7 +116,7 @@ async def test_the_resume_of_a_live_device_ends_in_time_too(gateways: GatewayEnv
     ben = await here.live(BEN)
     ben.buffered_bytes = STUCK
     ben.say(id=9, resume={"positions": {chat.chat: 0}, "epoch": 0})
-    await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+    await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
 
 
 async def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
