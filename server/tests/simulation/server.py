@@ -175,29 +175,29 @@ class Gateway:
             subscriber=connection,
             rows=build_chat_row_reader(client),
             queue=DynamoOfflineQueue(client, clock),
-            listing=joined.chat_list,
+            chat_list=joined.chat_list,
             history=history,
-            marking=joined.marking,
+            watermarks=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
             notify_offline=NoOfflineEvents().notify_offline,
             options=NodeOptions(renew_every_s=10.0),
         )
-        self.routed = GatewayNode(world, hub, self._report)
+        self.node = GatewayNode(world, hub, self._report)
         self._timers: TimerWheel[Connection] = TimerWheel(_TURN_S)
         self._shared = ConnectionDeps(
-            dispatch=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
+            handlers=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
             hub=hub,
             timers=self._timers,
-            calls=RequestTasks(ignore_answer, self._report, 1_000),
+            requests=RequestTasks(ignore_answer, self._report, 1_000),
             traffic=traffic,
             now=clock.monotonic,
-            node=self.routed,
+            node=self.node,
         )
         self._ordered: dict[Connection, int] = {}
         self.wires: list[Wire] = []
         self._scheduler = engines.scheduler
-        self.routed.start()
-        process.begin(self.routed.leases.run())
+        self.node.start()
+        process.begin(self.node.leases.run())
         process.begin(self._keep_time())
 
     def open(self, device: Process, ear: WireSubscriber) -> Wire:

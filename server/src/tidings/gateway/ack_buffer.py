@@ -99,6 +99,8 @@ class AckBuffer:
 
     def delete_queued(self, device: ConnectedDevice, chat: ChatId, up_to: int) -> None:
         """Delete the offline-queue messages of a chat that the device has received."""
+        # Race: the delivery worker queues further messages after the resume has read the queue. Only keys that the
+        # resume read are deleted, so those messages stay.
         drained = device.drained.get(chat) if device.drained else None
         if drained and device.drained is not None:
             keys = tuple(OfflineQueueKey(key) for at, key in drained if at <= up_to)
@@ -120,6 +122,7 @@ class AckBuffer:
     def _buffer(self, device: ConnectedDevice, chat: ChatId, position: LogPosition) -> None:
         self.delete_queued(device, chat, position.sequence)
         key = (device.chat(chat), device.user)
+        # The devices of a user send their acks in any order. Only the highest is written.
         before = self._waiting.get(key)
         if before is None or before.sequence < position.sequence:
             self._waiting[key] = position
@@ -129,7 +132,7 @@ class AckBuffer:
         await self._watermarks.is_delivered_known(*ack)
 
     async def _write_unknown(self, ack: _UnknownAck) -> None:
-        """Write an ack after a check of the membership. A refused ack is dropped: the device sees its error elsewhere."""
+        """Write an ack after a check of the membership. A refused one is dropped: a resume does not report it."""
         try:
             await self._watermarks.delivered(*ack)
         except TidingsError as error:

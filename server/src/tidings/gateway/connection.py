@@ -16,7 +16,13 @@ from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.protocol import ConnectionProtocol
-from tidings.gateway.protocol_state import IS_LET_IN, CloseConnection, Effect, HandleRequest, WriteFrame
+from tidings.gateway.protocol_state import (
+    AUTHENTICATED_STATES,
+    CloseConnection,
+    Effect,
+    HandleRequest,
+    WriteFrame,
+)
 from tidings.gateway.request_handler import RequestHandler
 from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerEntry, TimerWheel
@@ -103,14 +109,14 @@ class RequestTasks:
 class ConnectionDeps:
     """Dependencies that all connections of a process share."""
 
-    dispatch: HandlerDeps
+    handlers: HandlerDeps
     hub: Hub[ConnectedDevice]
     timers: "TimerWheel[Connection]"
-    calls: RequestTasks
+    requests: RequestTasks
     traffic: TrafficStats
     now: Callable[[], float]
     node: GatewayNode
-    peers: "dict[Socket, Connection]" = field(default_factory=dict)
+    connections: "dict[Socket, Connection]" = field(default_factory=dict)
 
 
 @final
@@ -123,11 +129,11 @@ class Connection(TimerEntry):
         super().__init__()
         self._shared = shared
         self.socket = socket
-        self.handler = RequestHandler(shared.dispatch, upgrade.client, shared.node)
-        self._protocol = ConnectionProtocol(shared.dispatch.limits, shared.now(), random)
+        self.handler = RequestHandler(shared.handlers, upgrade.client, shared.node)
+        self._protocol = ConnectionProtocol(shared.handlers.limits, shared.now(), random)
         self._device: ConnectedDevice | None = None
         self._due_at = inf
-        shared.peers[socket] = self
+        shared.connections[socket] = self
         self._set_timer()
 
     def on_message(self, data: bytes) -> None:
@@ -141,18 +147,22 @@ class Connection(TimerEntry):
 
     def on_close(self, code: int) -> None:
         self._protocol.lost()
-        self._shared.peers.pop(self.socket, None)
+        self._shared.connections.pop(self.socket, None)
         self._shared.timers.cancel(self)
         self._leave()
         self._shared.traffic.closed(code)
 
     def answered(self, call: HandleRequest, body: Struct) -> None:
         """Send the answer of a request. After the connection has ended, drop it."""
+        # Race: other devices of the tenant connect while the credential is verified. Check the limit only now, in the
+        # same step of the event loop as the entry into the hub.
         if type(call.request) is Connect and self._tenant_is_full():
             text = "The tenant has too many devices connected to this gateway."
             body = make_error_body(Code.OVERLOADED, text)
         effects = self._protocol.answered(call.number, body, self._shared.now())
-        if type(call.request) is Connect and self._protocol.state in IS_LET_IN:
+        # Race: the socket closes while the credential is verified. The protocol is then closed, and the device must not
+        # enter the hub, because no further event would remove it.
+        if type(call.request) is Connect and self._protocol.state in AUTHENTICATED_STATES:
             self._enter()
         self._apply(effects)
 
@@ -176,7 +186,7 @@ class Connection(TimerEntry):
             if isinstance(effect, WriteFrame):
                 self._write(effect.data)
             elif isinstance(effect, HandleRequest):
-                self._shared.calls.start(self, effect)
+                self._shared.requests.start(self, effect)
             else:
                 self._close(effect)
         self._set_timer()
@@ -205,6 +215,7 @@ class Connection(TimerEntry):
             return
         device = self._device = ConnectedDevice(key, self, principal)
         self.handler.enter(device)
+        # A client reconnects before its old connection has timed out. The new connection replaces the old one.
         before = self._shared.hub.enter(device.key, device)
         if before is not None:
             before.connected.close(CloseCode.REPLACED)
@@ -216,6 +227,7 @@ class Connection(TimerEntry):
         return self.handler.key is not None and not self._shared.hub.has_room_for(self.handler.key)
 
     def _leave(self) -> None:
+        # Called when this side closes, and again when the socket has closed. Only the first call has an effect.
         device, self._device = self._device, None
         if device is not None:
             self._shared.hub.leave(device.key, device)

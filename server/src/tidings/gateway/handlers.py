@@ -216,7 +216,7 @@ async def presence(context: RequestContext, frame: Presence) -> Ok:
 
 
 async def get_counts(context: RequestContext, frame: GetCounts) -> InboxCounts:
-    # Watch before the read: a change after the read is then pushed.
+    # Race: a worker changes the inbox after this read. The device watches it before the read, so the change is pushed.
     context.node.inboxes.watch(context.device, frame.inbox)
     inboxes = _inboxes(context)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)
@@ -226,6 +226,7 @@ async def get_counts(context: RequestContext, frame: GetCounts) -> InboxCounts:
 
 
 async def list_notifications(context: RequestContext, frame: ListNotifications) -> NotificationPage:
+    # Watch before the read, as above.
     context.node.inboxes.watch(context.device, frame.inbox)
     inboxes = _inboxes(context)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)

@@ -125,6 +125,7 @@ class LeaseRenewer:
     async def renew_all(self) -> None:
         devices = list(self._hub)
         for device in devices:
+            # The registry was unavailable during the resume, so the device is live without a route.
             if not device.is_registered and device.is_live:
                 self._on_lost(device)
             for chat in device.unconfirmed_channels:

@@ -37,7 +37,7 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     let_in = metrics.gauge("socket_devices", "Authenticated devices.")
     let_in.set_function(lambda: len(server.hub))
     in_flight = metrics.gauge("socket_requests_in_flight", "Requests in flight.")
-    in_flight.set_function(lambda: len(server.calls))
+    in_flight.set_function(lambda: len(server.requests))
     metrics.counter_callback("socket_accepted_total", "Accepted WebSocket connections.", lambda: tally.opened)
     metrics.counter_callbacks(
         "socket_refused_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)
@@ -78,7 +78,7 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
     counts = node.counts
     metrics.counter_callbacks(
         "gateway_pushes_total",
-        "Pushes from the bus (`heard`) and their result for each device: sent, deferred during a resume (`held`), duplicate (`old`), after a gap, or not connected (`away`).",
+        "Pushes from the bus (`received`) and their result for each device: sent, deferred during a resume, duplicate, after a gap, or undelivered because the device is not connected.",
         "what",
         lambda: {
             "received": counts.pushes,
@@ -91,7 +91,7 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
     )
     metrics.counter_callbacks(
         "gateway_resumes_total",
-        "Resumes of devices: after connecting (`first`), after possibly missed pushes (`again`), and failed ones.",
+        "Resumes of devices: after connecting (`initial`), after possibly missed pushes (`repeated`), and failed ones.",
         "what",
         lambda: {
             "initial": counts.resumes,

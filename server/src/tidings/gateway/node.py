@@ -59,10 +59,10 @@ class GatewayNode:
         self.large_chats = LargeChatChannels(deps.subscriber, self.on_message, self.on_missed)
         self.ephemeral = EphemeralService(deps.ephemeral, deps.subscriber, hub, on_error)
         self.inboxes = _inboxes(deps, on_error)
-        self.chat_rows = ChatRowPusher(deps.rows, deps.listing, hub, on_error)
+        self.chat_rows = ChatRowPusher(deps.rows, deps.chat_list, hub, on_error)
         ordinals = OrdinalCache()
         self.acks = AckBuffer(
-            deps.marking, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
+            deps.watermarks, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
         )
         self._build_pushes(deps, ordinals)
         self.leases = LeaseRenewer(
@@ -83,7 +83,7 @@ class GatewayNode:
         sender = RangeSender(ordinals, memberships)
         self.ranges = CatchUp(deps.history, sender, self.counts, options.ranges.tail)
         parts = ResumeDeps(
-            deps.routes, deps.bus, self.large_chats, deps.rows, deps.queue, deps.listing, deps.history,
+            deps.routes, deps.bus, self.large_chats, deps.rows, deps.queue, deps.chat_list, deps.history,
             self.ranges, sender, self.acks, self.ephemeral,
         )  # fmt: skip
         self.resuming = ResumeService(
@@ -138,6 +138,8 @@ class GatewayNode:
         self.ephemeral.on_left(device)
         self.inboxes.on_left(device)
         if device.epoch:
+            # Race: the device reconnects, here or elsewhere, before its old route is removed. The removal names the
+            # epoch, so the registry keeps the newer route.
             self._removals.add((device.key, device.epoch))
             device.epoch = 0
 
@@ -235,11 +237,15 @@ class GatewayNode:
         """Remove the stale route of a push. If its user has no other device, publish an offline event."""
         user, device, epoch = push.target
         await self._remove((DeviceKey(push.chat.tenant, user, device), epoch))
+        # Race: the worker pushed to a route whose device has disconnected. Look up again after the removal: if the
+        # device has reconnected meanwhile, its resume reads the messages, and the user is not offline.
         others = await self._deps.routes.look_up(push.chat.tenant, [user])
         if push.messages and user not in others.unknown and user not in others.found:
             await self._deps.notify_offline(push.chat, user, push.messages)
 
     def _on_became_large(self, device: ConnectedDevice, chat: ChatId, last: int) -> None:
+        # Race: the worker publishes the next entries on the chat's channel, possibly before this device subscribes.
+        # `_join` therefore compares the device with the head after it has subscribed.
         self._joins.add((device, chat, last))
 
     def _subscribe_again(self, device: ConnectedDevice, chat: ChatId) -> None:

@@ -96,9 +96,9 @@ class NodeDeps:
     subscriber: BusSubscriber
     rows: ChatRowReader
     queue: OfflineQueue
-    listing: ChatList
+    chat_list: ChatList
     history: History
-    marking: WatermarkService
+    watermarks: WatermarkService
     ephemeral: EphemeralDeps
     notify_offline: NotifyOffline
     inboxes: InboxUseCases | None = None

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tidings.gateway.error_frames import make_error_body
 from tidings.gateway.protocol_state import (
     ALLOWED,
-    IS_LET_IN,
+    AUTHENTICATED_STATES,
     CloseConnection,
     ConnectionLimits,
     ConnectionState,
@@ -116,6 +116,7 @@ class ConnectionProtocol:
 
     def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
         """Send the answer of a request, or its `ErrorBody`. After the end of the connection it is dropped."""
+        # Race: the connection closed while the handler ran. `_end` cleared the pending requests.
         pending = self._calls.pop(number, None)
         if pending is None:
             return []
@@ -129,7 +130,7 @@ class ConnectionProtocol:
 
     def pushed(self, frame: bytes) -> list[Effect]:
         """Send an encoded push. All receivers share its bytes."""
-        return [WriteFrame(frame)] if self.state in IS_LET_IN else []
+        return [WriteFrame(frame)] if self.state in AUTHENTICATED_STATES else []
 
     def on_timer(self, now: float) -> list[Effect]:
         """Handle timeouts and heartbeats. An early or repeated call is harmless."""

@@ -39,7 +39,9 @@ ALLOWED: Final = {
     ConnectionState.CLOSED: frozenset[str](),
 }
 
-IS_LET_IN: Final = frozenset({ConnectionState.RESUMING, ConnectionState.LIVE, ConnectionState.DRAINING})
+AUTHENTICATED_STATES: Final = frozenset(
+    {ConnectionState.RESUMING, ConnectionState.LIVE, ConnectionState.DRAINING}
+)
 """States after authentication."""
 
 

@@ -100,7 +100,7 @@ type ListenerFactory = Callable[[OnOpen], WebSocketListener]
 class ServerDeps:
     """Dependencies of a gateway server. `flush_timeout_s`: time for requests in flight when it stops."""
 
-    dispatch: HandlerDeps
+    handlers: HandlerDeps
     make_listener: ListenerFactory
     report: ErrorReporter
     node: NodeDeps
@@ -115,19 +115,19 @@ class GatewayServer:
     def __init__(self, deps: ServerDeps) -> None:
         self._deps = deps
         self.traffic = TrafficStats()
-        self.calls = RequestTasks(deps.on_answered, deps.report, deps.dispatch.limits.user_in_flight)
+        self.requests = RequestTasks(deps.on_answered, deps.report, deps.handlers.limits.user_in_flight)
         self.listener = deps.make_listener(self._open)
         self.hub: Hub[ConnectedDevice] = Hub(self.listener.send_all, self.traffic, deps.hub)
         self.node = GatewayNode(deps.node, self.hub, deps.report)
         self.revocations = RevocationEnforcer(self.hub, deps.credentials)
         self._timers: TimerWheel[Connection] = TimerWheel(TURN_S)
         self._shared = ConnectionDeps(
-            dispatch=deps.dispatch,
+            handlers=deps.handlers,
             hub=self.hub,
             timers=self._timers,
-            calls=self.calls,
+            requests=self.requests,
             traffic=self.traffic,
-            now=deps.dispatch.clock.monotonic,
+            now=deps.handlers.clock.monotonic,
             node=self.node,
         )
 
@@ -146,8 +146,9 @@ class GatewayServer:
 
     async def drain(self, options: DrainOptions) -> DrainResult:
         """Let all devices leave, then finish the requests in flight and stop the node."""
+        # Devices first: their last requests may still need the node, and their routes are removed as they leave.
         drained = await Drain(self.listener, self._notify_drain, options).run()
-        await self.calls.wait_idle(self._deps.flush_timeout_s)
+        await self.requests.wait_idle(self._deps.flush_timeout_s)
         await self.node.stop(self._deps.flush_timeout_s)
         return drained
 
@@ -155,5 +156,5 @@ class GatewayServer:
         return Connection(self._shared, socket, upgrade)
 
     def _notify_drain(self, socket: Socket, after_ms: int) -> None:
-        if (connection := self._shared.peers.get(socket)) is not None:
+        if (connection := self._shared.connections.get(socket)) is not None:
             connection.drain(after_ms)

@@ -1,4 +1,4 @@
-"""A listener on one of the libraries, and receivers that remember what they were told."""
+"""A listener on one of the libraries, with message handlers that record what they receive."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ TOO_FAST = 4004
 
 @dataclass
 class HostedConnection:
-    """One connection, as the gateway would hold it. Echoes, unless told what else to do."""
+    """One connection. It echoes each message unless `on_text` is set."""
 
     socket: Socket
     upgrade: UpgradeRequest
@@ -77,7 +77,7 @@ async def hosted(
     admit: AdmissionCheck = admit_all,
     on_text: Callable[[HostedConnection, bytes], None] | None = None,
 ) -> AsyncIterator[HostedListener]:
-    """Every fault that nobody expected fails the test: `faults` must be emptied by who provokes them."""
+    """Run a listener. A reported fault fails the test, unless the test that provokes it empties `faults`."""
 
     def on_open(socket: Socket, upgrade: UpgradeRequest) -> HostedConnection:
         host.guests.append(HostedConnection(socket, upgrade, on_text))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from contract.gateway.test_order import large
-from fixtures.gateway_env import WITHIN_S, GatewayEnv, RunGateways, ScreenDevice
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, ScreenDevice
 from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
 
@@ -21,88 +21,75 @@ def chat_pushes(screen: ScreenDevice, chat: ChatKey) -> list[dict[str, Any]]:
     return [row for row in screen.pushed("chat") if row["chat"] == chat.chat]
 
 
-def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await post.stage.group(BEN)
-        await post.say(chat, ANNA, "before her")
-        here = await post.gateway()
-        cleo = await here.live(CLEO)
-        await post.stage.manage.add(chat, by(ANNA), [CLEO])
-        await post.deliver()
-        await until(lambda: bool(chat_pushes(cleo, chat)), WITHIN_S)
-        [row] = chat_pushes(cleo, chat)
-        name = (await post.stage.rows.names(post.stage.tenant, [chat.chat]))[chat.chat].name
-        assert name
-        assert row["name"] == name
-        assert "before her" not in str(row)
-        kinds = [next(iter(frame)) for frame in cleo.frames]
-        assert kinds.index("entry") < kinds.index("chat"), "the entry that lets them in comes first"
-        said = await post.say(chat, ANNA, "to all")
-        await until(lambda: said in cleo.sequences(chat), WITHIN_S)
-        assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
-        metrics = Metrics()
-        export_node(metrics, here.routed)
-        assert b"\ntidings_gateway_chat_rows_total 1.0\n" in metrics.render()
-
-    play_post(scene)
+async def test_a_group_joined_while_connected_has_its_name_after_the_join(gateways: GatewayEnv) -> None:
+    chat = await gateways.stage.group(BEN)
+    await gateways.say(chat, ANNA, "before her")
+    here = await gateways.gateway()
+    cleo = await here.live(CLEO)
+    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.deliver()
+    await until(lambda: bool(chat_pushes(cleo, chat)), WITHIN_S)
+    [row] = chat_pushes(cleo, chat)
+    name = (await gateways.stage.rows.names(gateways.stage.tenant, [chat.chat]))[chat.chat].name
+    assert name
+    assert row["name"] == name
+    assert "before her" not in str(row)
+    kinds = [next(iter(frame)) for frame in cleo.frames]
+    assert kinds.index("entry") < kinds.index("chat"), "the entry that lets them in comes first"
+    said = await gateways.say(chat, ANNA, "to all")
+    await until(lambda: said in cleo.sequences(chat), WITHIN_S)
+    assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
+    metrics = Metrics()
+    export_node(metrics, here.node)
+    assert b"\ntidings_gateway_chat_rows_total 1.0\n" in metrics.render()
 
 
-def test_nothing_follows_a_removal(play_post: RunGateways) -> None:
+async def test_nothing_follows_a_removal(gateways: GatewayEnv) -> None:
     """The join and the leave are delivered at once: the row is read when the user is out already."""
-
-    async def scene(post: GatewayEnv) -> None:
-        chat = await post.stage.group(BEN)
-        here = await post.gateway()
-        cleo = await here.live(CLEO)
-        await post.stage.manage.add(chat, by(ANNA), [CLEO])
-        await post.stage.manage.remove(chat, by(ANNA), CLEO)
-        await post.stage.send(chat, ANNA, "without her")
-        await post.deliver()
-        await until(lambda: len(cleo.sequences(chat)) == 2, WITHIN_S)
-        await post.stage.manage.add(chat, by(ANNA), [DORA])
-        dora = await here.live(DORA)
-        await post.deliver()
-        await until(lambda: bool(dora.rows() or chat_pushes(dora, chat)), WITHIN_S)
-        assert chat_pushes(cleo, chat) == []
-
-    play_post(scene)
+    chat = await gateways.stage.group(BEN)
+    here = await gateways.gateway()
+    cleo = await here.live(CLEO)
+    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    await gateways.stage.send(chat, ANNA, "without her")
+    await gateways.deliver()
+    await until(lambda: len(cleo.sequences(chat)) == 2, WITHIN_S)
+    await gateways.stage.manage.add(chat, by(ANNA), [DORA])
+    dora = await here.live(DORA)
+    await gateways.deliver()
+    await until(lambda: bool(dora.rows() or chat_pushes(dora, chat)), WITHIN_S)
+    assert chat_pushes(cleo, chat) == []
 
 
-def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
-    play_post: RunGateways,
+async def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
+    gateways: GatewayEnv,
 ) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await large(post)
-        await post.say(chat, ANNA, "before her")
-        here = await post.gateway()
-        cleo = await here.live(DORA)
-        await post.stage.manage.add(chat, by(ANNA), [DORA])
-        await post.deliver()
-        await until(lambda: bool(chat_pushes(cleo, chat)), WITHIN_S)
-        assert chat_pushes(cleo, chat)[0]["name"]
-        assert "preview" not in chat_pushes(cleo, chat)[0]
-
-    play_post(scene)
+    chat = await large(gateways)
+    await gateways.say(chat, ANNA, "before her")
+    here = await gateways.gateway()
+    cleo = await here.live(DORA)
+    await gateways.stage.manage.add(chat, by(ANNA), [DORA])
+    await gateways.deliver()
+    await until(lambda: bool(chat_pushes(cleo, chat)), WITHIN_S)
+    assert chat_pushes(cleo, chat)[0]["name"]
+    assert "preview" not in chat_pushes(cleo, chat)[0]
 
 
-def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        stage = post.stage
-        chat = await stage.group(BEN)
-        await post.deliver()
-        here, there = await post.gateway(), await post.gateway()
-        phone, laptop, anna = await here.live(BEN), await there.live(BEN, "laptop"), await here.live(ANNA)
-        lists = build_chat_lists(stage.client, stage.ring, stage.clock)
-        own = ChatRowNotifier(RedisBus(post.redis), RedisConnectionRegistry(post.redis, lease_s=1.0))
-        assert chat_pushes(phone, chat) == [], "the resume has sent the row"
-        await lists.chat_list.set_flags(
-            chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000, is_pinned=True)
-        )
-        await own.notify_changed(chat, BEN)
-        for screen in (phone, laptop):
-            await until(lambda screen=screen: bool(chat_pushes(screen, chat)), WITHIN_S)  # type: ignore[misc]
-            row = chat_pushes(screen, chat)[0]
-            assert (row["is_muted"], row["is_pinned"]) == (True, True)
-        assert chat_pushes(anna, chat) == []
-
-    play_post(scene)
+async def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(gateways: GatewayEnv) -> None:
+    stage = gateways.stage
+    chat = await stage.group(BEN)
+    await gateways.deliver()
+    here, there = await gateways.gateway(), await gateways.gateway()
+    phone, laptop, anna = await here.live(BEN), await there.live(BEN, "laptop"), await here.live(ANNA)
+    lists = build_chat_lists(stage.client, stage.ring, stage.clock)
+    own = ChatRowNotifier(RedisBus(gateways.redis), RedisConnectionRegistry(gateways.redis, lease_s=1.0))
+    assert chat_pushes(phone, chat) == [], "the resume has sent the row"
+    await lists.chat_list.set_flags(
+        chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000, is_pinned=True)
+    )
+    await own.notify_changed(chat, BEN)
+    for screen in (phone, laptop):
+        await until(lambda screen=screen: bool(chat_pushes(screen, chat)), WITHIN_S)  # type: ignore[misc]
+        row = chat_pushes(screen, chat)[0]
+        assert (row["is_muted"], row["is_pinned"]) == (True, True)
+    assert chat_pushes(anna, chat) == []

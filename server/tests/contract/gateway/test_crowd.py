@@ -1,4 +1,4 @@
-"""Thousands of connections: they come, they go, and the memory they took comes back."""
+"""Thousands of connections open and close, and their memory is freed."""
 
 import asyncio
 import contextlib
@@ -73,7 +73,7 @@ async def test_no_object_of_a_connection_outlives_it(name: BackendName) -> None:
 
 
 async def _persistent(port: int) -> tuple[RawClient, int]:
-    """Comes back when told; how often it was sent away."""
+    """Retry at the time of each refusal. Return the number of refusals."""
     refusals = 0
     while True:
         client = await RawClient.connect(port)
@@ -105,8 +105,9 @@ async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: Ba
 
 
 def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
-    """As much as the kernel takes while the server, which shares our thread, can read nothing of it. What is
-    left of the last frame goes first the next time.
+    """Send as much as the kernel accepts while the server, which runs in the same thread, does not read.
+
+    The rest of the last frame is sent first in the next call.
     """
     with contextlib.suppress(BlockingIOError):
         while True:
@@ -117,7 +118,7 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
 
 async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: BackendName) -> None:
     """A peer that always has more to send must not be given ever larger buffers."""
-    flood = b"\x8a\xfdabcd" + b"x" * 125  # a pong that nobody asked for: nothing is kept of it
+    flood = b"\x8a\xfdabcd" + b"x" * 125  # an unsolicited pong, of which the server stores nothing
     async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         for client in clients:

@@ -1,4 +1,4 @@
-"""Draining a listener: who leaves when told, who has to be closed."""
+"""Drain a listener: devices that leave at their time, and devices that must be closed."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ SPREAD_S = 0.5
 
 
 async def _obedient(client: RawClient) -> float:
-    """Leaves when it was told to; returns when that was."""
+    """Leave at the received time, and return it."""
     after_ms = int((await client.frame()).payload)
     await asyncio.sleep(after_ms / 1_000)
     client.send(close_frame(1001))

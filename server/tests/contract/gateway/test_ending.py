@@ -232,7 +232,7 @@ async def test_accepted_connections_have_the_options_of_the_listener(name: Backe
 
 
 def _kept() -> Counter[str]:
-    """Objects of the libraries and of ours that are still there."""
+    """Count the objects of the libraries and of the transport that are not freed."""
     ours = ("<class 'websockets.", "<class 'picows", "<class 'tidings.gateway.transport.")
     return Counter(kind for each in gc.get_objects() if (kind := repr(type(each))).startswith(ours))
 

@@ -1,4 +1,4 @@
-"""One shard of a Redis Cluster is silent for longer than a lease: who is on the others does not notice."""
+"""One shard of a Redis Cluster is silent for longer than a lease. Devices on the other shards are not affected."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,9 +31,9 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
     options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
         stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as post:
-            here = await post.gateway()
-            keys = post.routes._redis.keys
+        async with gateway_env_on(stage, options) as gateways:
+            here = await gateways.gateway()
+            keys = gateways.routes._redis.keys
             home = cluster.owner(keys.key("_system", here.id, "push"))
             frozen = cluster.other(home)
 
@@ -43,23 +43,23 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
             names = [UserId(f"user-{n}") for n in range(40)]
             theirs = [name for name in names if is_on_frozen(name, "routes")]
             others = [name for name in names if name not in theirs]
-            near = await heard_chat(post, others[0], others[1:], is_on_frozen)
-            far = await heard_chat(post, theirs[0], others[1:], is_on_frozen)
+            near = await heard_chat(gateways, others[0], others[1:], is_on_frozen)
+            far = await heard_chat(gateways, theirs[0], others[1:], is_on_frozen)
             screens = {name: await here.live(name) for name in (near.other, far.other, others[0], theirs[0])}
-            epochs = {name: here.seat(name).epoch for name in screens}
+            epochs = {name: here.device(name).epoch for name in screens}
             frozen.freeze()
-            last = await held_up(post, here, near, screens[near.other])
-            late = await post.say(far.chat, far.other, "to one on the frozen shard")
+            last = await held_up(gateways, here, near, screens[near.other])
+            late = await gateways.say(far.chat, far.other, "to one on the frozen shard")
             assert late not in screens[theirs[0]].sequences(far.chat)
             await until(lambda: late in screens[far.other].sequences(far.chat), WITHIN_S)
             frozen.thaw()
             async with asyncio.timeout(WITHIN_S):
                 while late not in screens[theirs[0]].sequences(far.chat):
-                    await here.routed.leases.renew_all()
+                    await here.node.leases.renew_all()
                     await asyncio.sleep(0.05)
             healthy = (near.other, far.other, others[0])
-            assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
-            assert post.offline_users == [], "nobody was taken to be away"
+            assert {name: here.device(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
+            assert gateways.offline_users == [], "nobody was taken to be away"
             assert screens[near.other].sequences(near.chat)[-1] == last
 
 
@@ -69,24 +69,24 @@ class _Pair(NamedTuple):
 
 
 async def heard_chat(
-    post: GatewayEnv, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
+    gateways: GatewayEnv, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
 ) -> _Pair:
     """A direct chat whose mark is on a shard that answers."""
     for other in others:
-        chat = await post.stage.manage.direct(post.stage.tenant, one, other)
+        chat = await gateways.stage.manage.direct(gateways.stage.tenant, one, other)
         if not is_on_frozen(chat.chat, "handled"):
-            await post.deliver()
+            await gateways.deliver()
             return _Pair(chat, other)
     raise AssertionError("no chat is on another shard")
 
 
-async def held_up(post: GatewayEnv, here: InProcessGateway, near: _Pair, screen: ScreenDevice) -> int:
-    """Heartbeats and messages for two leases. Everything arrives; the route is there all the time."""
+async def held_up(gateways: GatewayEnv, here: InProcessGateway, near: _Pair, screen: ScreenDevice) -> int:
+    """Renew and send for two lease times. Every message arrives, and the route always exists."""
     began = asyncio.get_running_loop().time()
     last = 0
     while asyncio.get_running_loop().time() - began < 6:
-        await here.routed.leases.renew_all()
-        last = await post.say(near.chat, near.other, "on healthy shards")
+        await here.node.leases.renew_all()
+        last = await gateways.say(near.chat, near.other, "on healthy shards")
         await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
-        assert (await post.routes.look_up(post.stage.tenant, [near.other])).found
+        assert (await gateways.routes.look_up(gateways.stage.tenant, [near.other])).found
     return last

@@ -1,4 +1,4 @@
-"""What Redis forgets or does not hear is found again: routes, channels, and Redis itself."""
+"""Gateways recover from lost routes, lost channels and a restart of Redis."""
 
 import asyncio
 from collections.abc import Iterator
@@ -14,7 +14,6 @@ from fixtures.gateway_env import (
     GatewayEnv,
     HeldMessages,
     InProcessGateway,
-    RunGateways,
     gateway_env_on,
 )
 from fixtures.loops import until
@@ -32,172 +31,150 @@ from tidings.platform.redis.options import RedisOptions
 from tidings.wire.close_codes import CloseCode
 
 
-async def flush(post: GatewayEnv) -> None:
-    """Every route is gone; those who are subscribed stay so."""
-    redis = post.routes._redis
-    await redis.write("DEL", redis.keys.key(post.stage.tenant, BEN, "routes"))
+async def flush(gateways: GatewayEnv) -> None:
+    """Delete the routes. Subscriptions stay."""
+    redis = gateways.routes._redis
+    await redis.write("DEL", redis.keys.key(gateways.stage.tenant, BEN, "routes"))
 
 
-def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        await flush(post)
-        missed = await post.say(chat, ANNA, "nobody is found")
-        assert post.offline_users == [BEN]
-        assert missed not in ben.sequences(chat)
-        await here.routed.leases.renew_all()
-        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
-        pushed = await post.say(chat, ANNA, "by the new route")
-        await until(lambda: pushed in ben.sequences(chat), WITHIN_S)
-        assert ben.sequences(chat) == list(range(1, pushed + 1))
-
-    play_post(scene)
+async def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    await flush(gateways)
+    missed = await gateways.say(chat, ANNA, "nobody is found")
+    assert gateways.offline_users == [BEN]
+    assert missed not in ben.sequences(chat)
+    await here.node.leases.renew_all()
+    await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+    pushed = await gateways.say(chat, ANNA, "by the new route")
+    await until(lambda: pushed in ben.sequences(chat), WITHIN_S)
+    assert ben.sequences(chat) == list(range(1, pushed + 1))
 
 
-def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        one, two = await post.gateway(), await post.gateway()
-        older = await one.live(BEN)
-        await two.routed._deps.routes.register(two_key := one.seat(BEN).key, two.id)
-        assert older.closed is None
-        await one.routed.leases.renew_all()
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-        (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
-        assert (route.device, route.gateway) == (two_key.device, two.id)
-
-    play_post(scene)
+async def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(gateways: GatewayEnv) -> None:
+    await small(gateways)
+    one, two = await gateways.gateway(), await gateways.gateway()
+    older = await one.live(BEN)
+    await two.node._deps.routes.register(two_key := one.device(BEN).key, two.id)
+    assert older.closed is None
+    await one.node.leases.renew_all()
+    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
+    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    assert (route.device, route.gateway) == (two_key.device, two.id)
 
 
-def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        one, two = await post.gateway(), await post.gateway()
-        older = await one.live(BEN)
-        seat = one.seat(BEN)
-        await two.routed._deps.routes.register(seat.key, two.id)
-        # a heartbeat has found it gone; before it is made anew the device came in elsewhere
-        seat.is_registered = False
-        one.routed.resuming.resume_again(seat)
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-        (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
-        assert route.gateway == two.id
-
-    play_post(scene)
+async def test_who_lost_his_route_and_finds_a_newer_one_yields(gateways: GatewayEnv) -> None:
+    await small(gateways)
+    one, two = await gateways.gateway(), await gateways.gateway()
+    older = await one.live(BEN)
+    device = one.device(BEN)
+    await two.node._deps.routes.register(device.key, two.id)
+    # The renewal finds the route lost. Before it is registered again, the device connects elsewhere.
+    device.is_registered = False
+    one.node.resuming.resume_again(device)
+    await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
+    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    assert route.gateway == two.id
 
 
-def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(
-    play_post: RunGateways,
+async def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(
+    gateways: GatewayEnv,
 ) -> None:
     """The range was being read when the route was found gone; it is sent after the resume has read the rows."""
+    chat = await small(gateways)
+    held, gate = HeldMessages(), asyncio.Event()
+    here = await gateways.gateway(held)
+    ben = await here.live(BEN)
+    await flush(gateways)
+    missed = await gateways.say(chat, ANNA, "nobody is found")
+    device, ranges = here.device(BEN), here.node.ranges
+    honest = ranges._page
 
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        held, gate = HeldMessages(), asyncio.Event()
-        here = await post.gateway(held)
-        ben = await here.live(BEN)
-        await flush(post)
-        missed = await post.say(chat, ANNA, "nobody is found")
-        seat, ranges = here.seat(BEN), here.routed.ranges
-        honest = ranges._page
+    async def late(*given: Any) -> Any:
+        found = await honest(*given)
+        await gate.wait()
+        return found
 
-        async def late(*given: Any) -> Any:
-            found = await honest(*given)
-            await gate.wait()
-            return found
-
-        ranges._page = late  # type: ignore[method-assign,assignment]
-        seat.positions[chat.chat].on_push(missed)
-        here.routed.gap_filler.schedule(seat, chat.chat)
-        held.step, seat.is_registered = "gateway.read", False
-        here.routed.resuming.resume_again(seat)
-        await held.reached.wait()
-        gate.set()
-        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
-        held.let_on()
-        await until(lambda: seat.is_live, WITHIN_S)
-        assert ben.sequences(chat) == list(range(1, missed + 1))
-
-    play_post(scene)
+    ranges._page = late  # type: ignore[method-assign,assignment]
+    device.positions[chat.chat].on_push(missed)
+    here.node.gap_filler.schedule(device, chat.chat)
+    held.step, device.is_registered = "gateway.read", False
+    here.node.resuming.resume_again(device)
+    await held.reached.wait()
+    gate.set()
+    await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+    held.let_on()
+    await until(lambda: device.is_live, WITHIN_S)
+    assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
-def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_twice(
-    play_post: RunGateways,
+async def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_twice(
+    gateways: GatewayEnv,
 ) -> None:
-    """Everybody who reads ranges is busy, as in a storm. When its turn comes, the resume is at the same range."""
+    """All range readers are busy, as in a storm. When the gap is read, the resume sends the same range."""
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    await flush(gateways)
+    missed = await gateways.say(chat, ANNA, "nobody is found")
+    device, ranges, gate, senders = here.device(BEN), here.node.ranges, asyncio.Event(), 0
+    honest = ranges._sender.range
 
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        await flush(post)
-        missed = await post.say(chat, ANNA, "nobody is found")
-        seat, ranges, gate, senders = here.seat(BEN), here.routed.ranges, asyncio.Event(), 0
-        honest = ranges._sender.range
+    async def late(*given: Any) -> None:
+        nonlocal senders
+        senders += 1
+        await gate.wait()
+        await honest(*given)
 
-        async def late(*given: Any) -> None:
-            nonlocal senders
-            senders += 1
-            await gate.wait()
-            await honest(*given)
-
-        ranges._sender.range = late  # type: ignore[method-assign,assignment]
-        waiting = here.routed.gap_filler._queue
-        waiting._working = waiting._max_concurrent
-        seat.positions[chat.chat].on_push(missed)
-        here.routed.gap_filler.schedule(seat, chat.chat)
-        seat.is_registered = False
-        here.routed.resuming.resume_again(seat)
-        await until(lambda: senders == 1, WITHIN_S)
-        turn = asyncio.create_task(waiting._run())
-        await until(lambda: turn.done() or senders == 2, WITHIN_S)
-        gate.set()
-        await until(lambda: seat.is_live and turn.done(), WITHIN_S)
-        assert ben.sequences(chat) == list(range(1, missed + 1))
-
-    play_post(scene)
+    ranges._sender.range = late  # type: ignore[method-assign,assignment]
+    waiting = here.node.gap_filler._queue
+    waiting._working = waiting._max_concurrent
+    device.positions[chat.chat].on_push(missed)
+    here.node.gap_filler.schedule(device, chat.chat)
+    device.is_registered = False
+    here.node.resuming.resume_again(device)
+    await until(lambda: senders == 1, WITHIN_S)
+    turn = asyncio.create_task(waiting._run())
+    await until(lambda: turn.done() or senders == 2, WITHIN_S)
+    gate.set()
+    await until(lambda: device.is_live and turn.done(), WITHIN_S)
+    assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
-def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up(play_post: RunGateways) -> None:
-    """Nothing is awaited for who is gone: a loop that waits for him to catch up would be the process's last."""
+async def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up(
+    gateways: GatewayEnv,
+) -> None:
+    """Nothing is awaited for a disconnected device, so a loop that waits for its position would block the process."""
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    await here.live(BEN)
+    device, ranges, rounds = here.device(BEN), here.node.ranges, 0
+    honest = ranges.catch_up
 
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        await here.live(BEN)
-        seat, ranges, rounds = here.seat(BEN), here.routed.ranges, 0
-        honest = ranges.catch_up
+    async def counted(*given: Any) -> None:
+        nonlocal rounds
+        rounds += 1
+        assert rounds < 100, "it goes round and round"
+        await honest(*given)
 
-        async def counted(*given: Any) -> None:
-            nonlocal rounds
-            rounds += 1
-            assert rounds < 100, "it goes round and round"
-            await honest(*given)
-
-        ranges.catch_up = counted  # type: ignore[method-assign,assignment]
-        seat.is_gone = True
-        seat.positions[chat.chat].on_push(10**6)
-        await here.routed.resuming._replay(seat)
-        assert rounds == 0
-
-    play_post(scene)
+    ranges.catch_up = counted  # type: ignore[method-assign,assignment]
+    device.is_gone = True
+    device.positions[chat.chat].on_push(10**6)
+    await here.node.resuming._replay(device)
+    assert rounds == 0
 
 
-def test_who_is_rung_for_resumes(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        await flush(post)
-        missed = await post.say(chat, ANNA)
-        seat = here.seat(BEN)
-        ring = ResumeSignal(post.stage.tenant, BEN, (DeviceTarget(BEN, seat.key.device, seat.epoch),))
-        assert await here.routed._deps.bus.publish_to_gateway(here.id, encode_messages((ring,)))
-        await until(lambda: missed in ben.sequences(chat), WITHIN_S)
-
-    play_post(scene)
+async def test_who_is_rung_for_resumes(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    await flush(gateways)
+    missed = await gateways.say(chat, ANNA)
+    device = here.device(BEN)
+    ring = ResumeSignal(gateways.stage.tenant, BEN, (DeviceTarget(BEN, device.key.device, device.epoch),))
+    assert await here.node._deps.bus.publish_to_gateway(here.id, encode_messages((ring,)))
+    await until(lambda: missed in ben.sequences(chat), WITHIN_S)
 
 
 @pytest.fixture
@@ -219,68 +196,69 @@ async def test_when_redis_was_away_everybody_resumes_small_chats_and_large(
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
         stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as post:
-            one, many = await small(post), await large(post)
-            here = await post.gateway()
+        async with gateway_env_on(stage, options) as gateways:
+            one, many = await small(gateways), await large(gateways)
+            here = await gateways.gateway()
             ben = await here.live(BEN)
-            assert len(here.routed.large_chats) == 1
+            assert len(here.node.large_chats) == 1
             own_redis.kill()
-            missed = [await post.say(one, ANNA, "while it is away"), await post.say(many, ANNA, "and here")]
+            missed = [
+                await gateways.say(one, ANNA, "while it is away"),
+                await gateways.say(many, ANNA, "and here"),
+            ]
             own_redis.start()
             await until(lambda: [ben.sequences(chat)[-1] for chat in (one, many)] == missed, WITHIN_S)
             await found_again(here)
-            await delivered_again(post)
+            await delivered_again(gateways)
             for chat in (one, many):
-                sent = await post.say(chat, ANNA, "again")
+                sent = await gateways.say(chat, ANNA, "again")
                 await until(lambda c=chat, n=sent: n in ben.sequences(c), WITHIN_S)  # type: ignore[misc]
                 got = ben.sequences(chat)
                 assert got == list(range(got[0], sent + 1))
 
 
 async def found_again(here: InProcessGateway) -> None:
-    """By its heartbeat, which beats on: the connection that registers routes may stand later than the one that hears."""
+    """Renew repeatedly: the connection that registers routes may recover later than the one that receives messages."""
     async with asyncio.timeout(WITHIN_S):
-        while not (here.seat(BEN).is_registered and here.seat(BEN).is_live):
-            await here.routed.leases.renew_all()
+        while not (here.device(BEN).is_registered and here.device(BEN).is_live):
+            await here.node.leases.renew_all()
             await asyncio.sleep(0.05)
 
 
-async def delivered_again(post: GatewayEnv) -> None:
-    """The worker's own connection stands again too."""
+async def delivered_again(gateways: GatewayEnv) -> None:
+    """Wait until the worker's own connection has recovered."""
     async with asyncio.timeout(WITHIN_S):
-        while (await post.routes.look_up(post.stage.tenant, [BEN])).unknown:  # noqa: ASYNC110 - Redis reports no event for it
+        while (await gateways.routes.look_up(gateways.stage.tenant, [BEN])).unknown:  # noqa: ASYNC110 - Redis reports no event for it
             await asyncio.sleep(0.02)
 
 
-def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play_post: RunGateways) -> None:
-    """Other chats come by the route as before; this one is compared at each heartbeat until it is heard."""
+async def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(
+    gateways: GatewayEnv,
+) -> None:
+    """Other chats are pushed by the route as before. This one is compared at each renewal until it is confirmed."""
+    one, many = await small(gateways), await large(gateways)
+    here = await gateways.gateway()
+    ears = here.node.large_chats._subscriber
 
-    async def scene(post: GatewayEnv) -> None:
-        one, many = await small(post), await large(post)
-        here = await post.gateway()
-        ears = here.routed.large_chats._subscriber
+    class Deaf:
+        async def subscribe_chat(self, *_: object) -> Any:
+            raise UnavailableError("its shard is frozen")
 
-        class Deaf:
-            async def subscribe_chat(self, *_: object) -> Any:
-                raise UnavailableError("its shard is frozen")
-
-        here.routed.large_chats._subscriber = Deaf()  # type: ignore[assignment]
-        ben = await here.live(BEN)
-        seat = here.seat(BEN)
-        epoch = seat.epoch
-        assert seat.is_registered
-        pushed, unheard = await post.say(one, ANNA, "by the route"), await post.say(many, ANNA, "unheard")
-        await until(lambda: pushed in ben.sequences(one), WITHIN_S)
-        await here.routed.leases.renew_all()
-        await until(lambda: unheard in ben.sequences(many), WITHIN_S)
-        here.routed.large_chats._subscriber = ears
-        await here.routed.leases.renew_all()
-        await until(lambda: bool(seat.large_chat_channels) and not seat.unconfirmed_channels, WITHIN_S)
-        heard = await post.say(many, ANNA, "by the channel")
-        await until(lambda: heard in ben.sequences(many), WITHIN_S)
-        assert (seat.epoch, seat.is_registered) == (epoch, True)
-
-    play_post(scene)
+    here.node.large_chats._subscriber = Deaf()  # type: ignore[assignment]
+    ben = await here.live(BEN)
+    device = here.device(BEN)
+    epoch = device.epoch
+    assert device.is_registered
+    pushed, unheard = await gateways.say(one, ANNA, "by the route"), await gateways.say(many, ANNA, "unheard")
+    await until(lambda: pushed in ben.sequences(one), WITHIN_S)
+    await here.node.leases.renew_all()
+    await until(lambda: unheard in ben.sequences(many), WITHIN_S)
+    here.node.large_chats._subscriber = ears
+    await here.node.leases.renew_all()
+    await until(lambda: bool(device.large_chat_channels) and not device.unconfirmed_channels, WITHIN_S)
+    heard = await gateways.say(many, ANNA, "by the channel")
+    await until(lambda: heard in ben.sequences(many), WITHIN_S)
+    assert (device.epoch, device.is_registered) == (epoch, True)
 
 
 async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
@@ -288,63 +266,57 @@ async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
         stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as post:
-            one, many = await small(post), await large(post)
-            before = [await post.say(one, ANNA), await post.say(many, ANNA)]
+        async with gateway_env_on(stage, options) as gateways:
+            one, many = await small(gateways), await large(gateways)
+            before = [await gateways.say(one, ANNA), await gateways.say(many, ANNA)]
             own_redis.kill()
-            here = await post.gateway(waits=False)
+            here = await gateways.gateway(waits=False)
             ben = await here.live(BEN)
             assert [ben.sequences(chat)[-1] for chat in (one, many)] == before
-            assert not here.seat(BEN).is_registered
-            missed = await post.say(one, ANNA, "not pushed")
+            assert not here.device(BEN).is_registered
+            missed = await gateways.say(one, ANNA, "not pushed")
             own_redis.start()
             await here.standing()
-            await delivered_again(post)
+            await delivered_again(gateways)
             await found_again(here)
             await until(lambda: missed in ben.sequences(one), WITHIN_S)
             for chat in (one, many):
-                sent = await post.say(chat, ANNA, "pushed")
+                sent = await gateways.say(chat, ANNA, "pushed")
                 await until(lambda c=chat, n=sent: n in ben.sequences(c), WITHIN_S)  # type: ignore[misc]
 
 
-def test_a_device_that_reads_slowly_is_not_read_for(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        for _ in range(30):
-            await post.stage.send(chat, ANNA, "x" * 3_500)
-        await post.deliver()
-        held = HeldMessages("gateway.read")
-        here = await post.gateway(held)
-        ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
-        ben.buffered_bytes = 10**6
-        await asyncio.wait_for(held.reached.wait(), WITHIN_S)
-        held.let_on()
-        for _ in range(20):
-            await asyncio.sleep(0.005)
-            assert ben.sequences(chat) == []
-        ben.buffered_bytes = 0
-        await until(lambda: ben.is_resumed, WITHIN_S)
-        assert ben.sequences(chat) == list(range(2, 32))
-        sizes = [len(str(frame)) for frame in ben.frames]
-        assert max(sizes) < 70_000
-        assert sum("entries" in frame for frame in ben.frames) == 3
-
-    play_post(scene)
+async def test_a_device_that_reads_slowly_is_not_read_for(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    for _ in range(30):
+        await gateways.stage.send(chat, ANNA, "x" * 3_500)
+    await gateways.deliver()
+    held = HeldMessages("gateway.read")
+    here = await gateways.gateway(held)
+    ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
+    ben.buffered_bytes = 10**6
+    await asyncio.wait_for(held.reached.wait(), WITHIN_S)
+    held.let_on()
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+        assert ben.sequences(chat) == []
+    ben.buffered_bytes = 0
+    await until(lambda: ben.is_resumed, WITHIN_S)
+    assert ben.sequences(chat) == list(range(2, 32))
+    sizes = [len(str(frame)) for frame in ben.frames]
+    assert max(sizes) < 70_000
+    assert sum("entries" in frame for frame in ben.frames) == 3
 
 
-def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
-    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
+async def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
+    gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slow_consumer, "GRACE_S", 0.1)
 
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        sent = await post.say(chat, ANNA)
-        here = await post.gateway()
-        ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
-        ben.buffered_bytes = 10**6
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
-        again = await here.live(BEN, epoch=0, positions={chat.chat: 1})
-        assert again.sequences(chat) == [sent]
-
-    play_post(scene)
+    chat = await small(gateways)
+    sent = await gateways.say(chat, ANNA)
+    here = await gateways.gateway()
+    ben = here.open(BEN, epoch=0, positions={chat.chat: 1})
+    ben.buffered_bytes = 10**6
+    await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
+    again = await here.live(BEN, epoch=0, positions={chat.chat: 1})
+    assert again.sequences(chat) == [sent]

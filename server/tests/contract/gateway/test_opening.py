@@ -1,4 +1,4 @@
-"""Opening a connection: which requests become a WebSocket, and what the others are told."""
+"""Open a connection: requests that become a WebSocket, and the answers to the others."""
 
 import asyncio
 import ipaddress

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
-from fixtures.gateway_env import WITHIN_S, GatewayEnv, HeldMessages, RunGateways
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, HeldMessages
 from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
@@ -19,34 +19,34 @@ MANY = [UserId(f"member-{n}") for n in range(105)]
 
 async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool]) -> None:
     async with asyncio.timeout(WITHIN_S):
-        while not wanted(await ask()):  # noqa: ASYNC110 - an engine tells nobody
+        while not wanted(await ask()):  # noqa: ASYNC110 - the engine has no event for it
             await asyncio.sleep(0.01)
 
 
-async def large(post: GatewayEnv) -> ChatKey:
+async def large(gateways: GatewayEnv) -> ChatKey:
     """Made in two parts, as groups of this size are."""
-    chat = await post.stage.group(BEN, *MANY[:60])
-    await post.stage.manage.add(chat, by(ANNA), MANY[60:])
-    await post.deliver()
+    chat = await gateways.stage.group(BEN, *MANY[:60])
+    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
+    await gateways.deliver()
     return chat
 
 
-async def small(post: GatewayEnv) -> ChatKey:
-    chat = await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
-    await post.deliver()
+async def small(gateways: GatewayEnv) -> ChatKey:
+    chat = await gateways.stage.manage.direct(gateways.stage.tenant, ANNA, BEN)
+    await gateways.deliver()
     return chat
 
 
-async def held_at(post: GatewayEnv, chat: ChatKey, step: str, position: int) -> int:
-    """A device is held at the step, something is sent, it goes on. Answers up to where it got."""
+async def held_at(gateways: GatewayEnv, chat: ChatKey, step: str, position: int) -> int:
+    """Hold a device at the step, send, and let it continue. Return its last sequence."""
     held = HeldMessages(f"gateway.{step}")
-    here = await post.gateway(held)
+    here = await gateways.gateway(held)
     ben = here.open(BEN, f"phone-{step}", epoch=0, positions={chat.chat: position})
     await asyncio.wait_for(held.reached.wait(), WITHIN_S)
-    meanwhile = await post.say(chat, ANNA, step)
+    meanwhile = await gateways.say(chat, ANNA, step)
     held.let_on()
     await until(lambda: meanwhile in ben.sequences(chat) and ben.is_resumed, WITHIN_S)
-    after = await post.say(chat, ANNA)
+    after = await gateways.say(chat, ANNA)
     await until(lambda: after in ben.sequences(chat), WITHIN_S)
     assert ben.sequences(chat) == [meanwhile, after], step
     ben.hang_up()
@@ -55,283 +55,240 @@ async def held_at(post: GatewayEnv, chat: ChatKey, step: str, position: int) -> 
 
 @pytest.mark.parametrize("make", [small, large])
 @pytest.mark.parametrize("others", [[], ["laptop"]], ids=["first", "second"])
-def test_what_is_sent_at_any_step_comes_once_and_in_order(
-    play_post: RunGateways, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
+async def test_what_is_sent_at_any_step_comes_once_and_in_order(
+    gateways: GatewayEnv, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
 ) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await make(post)
-        there = [await (await post.gateway()).live(BEN, name) for name in others]
-        position = await post.say(chat, ANNA)
-        for step in STEPS:
-            position = await held_at(post, chat, step, position)
-        for other in there:
-            await until(lambda: position in other.sequences(chat), WITHIN_S)  # noqa: B023 - awaited here
-            got = other.sequences(chat)
-            assert got == list(range(got[0], position + 1))
-
-    play_post(scene)
+    chat = await make(gateways)
+    there = [await (await gateways.gateway()).live(BEN, name) for name in others]
+    position = await gateways.say(chat, ANNA)
+    for step in STEPS:
+        position = await held_at(gateways, chat, step, position)
+    for other in there:
+        await until(lambda: position in other.sequences(chat), WITHIN_S)  # noqa: B023 - awaited here
+        got = other.sequences(chat)
+        assert got == list(range(got[0], position + 1))
 
 
-def test_a_device_that_comes_in_elsewhere_takes_over(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        one, two = await post.gateway(), await post.gateway()
-        older = await one.live(BEN)
-        newer = await two.live(BEN)
-        await until(lambda: older.closed, WITHIN_S)
-        assert older.closed == (CloseCode.REPLACED, "replaced")
-        sent = await post.say(chat, ANNA)
-        await until(lambda: sent in newer.sequences(chat), WITHIN_S)
-        assert newer.closed is None
-        assert len(one.hub) == 0
-
-    play_post(scene)
+async def test_a_device_that_comes_in_elsewhere_takes_over(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    one, two = await gateways.gateway(), await gateways.gateway()
+    older = await one.live(BEN)
+    newer = await two.live(BEN)
+    await until(lambda: older.closed, WITHIN_S)
+    assert older.closed == (CloseCode.REPLACED, "replaced")
+    sent = await gateways.say(chat, ANNA)
+    await until(lambda: sent in newer.sequences(chat), WITHIN_S)
+    assert newer.closed is None
+    assert len(one.hub) == 0
 
 
-def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        routes = here.routed._deps.routes
-        first = await here.live(BEN)
-        second = await here.live(BEN)
-        await until(lambda: first.closed, WITHIN_S)
-        sent = await post.say(chat, ANNA)
-        await until(lambda: sent in second.sequences(chat), WITHIN_S)
-        second.hang_up()
-        await holds(lambda: routes.look_up(post.stage.tenant, [BEN]), lambda found: not found.found)
-
-    play_post(scene)
+async def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    routes = here.node._deps.routes
+    first = await here.live(BEN)
+    second = await here.live(BEN)
+    await until(lambda: first.closed, WITHIN_S)
+    sent = await gateways.say(chat, ANNA)
+    await until(lambda: sent in second.sequences(chat), WITHIN_S)
+    second.hang_up()
+    await holds(lambda: routes.look_up(gateways.stage.tenant, [BEN]), lambda found: not found.found)
 
 
-def test_a_hole_before_a_push_is_read_before_it(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        start, reads = ben.sequences(chat), here.routed.counts.ranges
-        seat = here.seat(BEN)
-        seat.positions[chat.chat].is_reading = True  # pushes are let go, as while a range is read
-        first = await post.say(chat, ANNA, "one")
-        await until(lambda: seat.positions[chat.chat].ahead == first, WITHIN_S)
-        seat.positions[chat.chat].is_reading = False
-        second = await post.say(chat, ANNA, "two")
-        await until(lambda: second in ben.sequences(chat), WITHIN_S)
-        assert ben.sequences(chat) == [*start, first, second]
-        assert here.routed.counts.gaps == 1
-        third = await post.say(chat, ANNA, "three")
-        await until(lambda: third in ben.sequences(chat), WITHIN_S)
-        assert here.routed.counts.ranges == reads + 1, "what follows is sent as it is pushed"
-
-    play_post(scene)
+async def test_a_hole_before_a_push_is_read_before_it(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    start, reads = ben.sequences(chat), here.node.counts.ranges
+    device = here.device(BEN)
+    device.positions[chat.chat].is_reading = True  # pushes are only recorded, as while a range is read
+    first = await gateways.say(chat, ANNA, "one")
+    await until(lambda: device.positions[chat.chat].ahead == first, WITHIN_S)
+    device.positions[chat.chat].is_reading = False
+    second = await gateways.say(chat, ANNA, "two")
+    await until(lambda: second in ben.sequences(chat), WITHIN_S)
+    assert ben.sequences(chat) == [*start, first, second]
+    assert here.node.counts.gaps == 1
+    third = await gateways.say(chat, ANNA, "three")
+    await until(lambda: third in ben.sequences(chat), WITHIN_S)
+    assert here.node.counts.ranges == reads + 1, "what follows is sent as it is pushed"
 
 
-def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat, group = await small(post), await post.stage.group(BEN)
-        await post.deliver()
-        for n in range(30):
-            await post.stage.send(chat, ANNA, f"m{n}")
-        await post.deliver()
-        await post.say(group, ANNA, "newest")
-        ben = await (await post.gateway()).live(BEN)
-        assert [(row["chat"], row["unread"]) for row in ben.rows()] == [(group.chat, 1), (chat.chat, 30)]
-        assert (ben.rows()[0]["preview"], ben.rows()[0]["last"]) == ("newest", 2)
-        assert ben.sequences(group) == [1, 2]
-        assert ben.sequences(chat) == list(range(12, 32))
-        sent = await post.say(chat, ANNA)
-        await until(lambda: sent in ben.sequences(chat), WITHIN_S)
-
-    play_post(scene)
+async def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(gateways: GatewayEnv) -> None:
+    chat, group = await small(gateways), await gateways.stage.group(BEN)
+    await gateways.deliver()
+    for n in range(30):
+        await gateways.stage.send(chat, ANNA, f"m{n}")
+    await gateways.deliver()
+    await gateways.say(group, ANNA, "newest")
+    ben = await (await gateways.gateway()).live(BEN)
+    assert [(row["chat"], row["unread"]) for row in ben.rows()] == [(group.chat, 1), (chat.chat, 30)]
+    assert (ben.rows()[0]["preview"], ben.rows()[0]["last"]) == ("newest", 2)
+    assert ben.sequences(group) == [1, 2]
+    assert ben.sequences(chat) == list(range(12, 32))
+    sent = await gateways.say(chat, ANNA)
+    await until(lambda: sent in ben.sequences(chat), WITHIN_S)
 
 
-def test_a_row_says_that_its_message_was_redacted(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        sent = await post.say(chat, ANNA, "not this")
-        await post.stage.change.redact(asked(chat, ANNA, sent))
-        await post.deliver()
-        (row,) = (await (await post.gateway()).live(BEN)).rows()
-        assert (row["by"], row["last"], row["state"], row.get("preview")) == (ANNA, sent, "redacted", None)
-
-    play_post(scene)
+async def test_a_row_says_that_its_message_was_redacted(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    sent = await gateways.say(chat, ANNA, "not this")
+    await gateways.stage.change.redact(asked(chat, ANNA, sent))
+    await gateways.deliver()
+    (row,) = (await (await gateways.gateway()).live(BEN)).rows()
+    assert (row["by"], row["last"], row["state"], row.get("preview")) == (ANNA, sent, "redacted", None)
 
 
-def test_positions_of_another_epoch_do_not_count(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        sent = await post.say(chat, ANNA)
-        ben = await (await post.gateway()).live(BEN, epoch=7, positions={chat.chat: 900})
-        assert ben.frames[-1]["resumed"]["is_reset"]
-        assert sent in ben.sequences(chat)
-
-    play_post(scene)
+async def test_positions_of_another_epoch_do_not_count(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    sent = await gateways.say(chat, ANNA)
+    ben = await (await gateways.gateway()).live(BEN, epoch=7, positions={chat.chat: 900})
+    assert ben.frames[-1]["resumed"]["is_reset"]
+    assert sent in ben.sequences(chat)
 
 
-def test_positions_in_parts_are_held_against_the_rows_at_once(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat, other = await small(post), await post.stage.group(BEN)
-        await post.deliver()
-        one, two = await post.say(chat, ANNA), await post.say(other, ANNA)
-        here = await post.gateway()
-        ben = here.open(BEN, epoch=0, positions={chat.chat: one - 1}, has_more=True)
-        await until(lambda: ben.is_resumed, WITHIN_S)
-        assert (ben.sequences(chat), ben.rows()) == ([], [])
-        ben.say(id=2, resume={"positions": {other.chat: two - 1}, "epoch": 0})
-        await until(lambda: ben.frames[-1].get("id") == 2, WITHIN_S)
-        assert (ben.sequences(chat), ben.sequences(other), ben.rows()) == ([one], [two], [])
-
-    play_post(scene)
+async def test_positions_in_parts_are_held_against_the_rows_at_once(gateways: GatewayEnv) -> None:
+    chat, other = await small(gateways), await gateways.stage.group(BEN)
+    await gateways.deliver()
+    one, two = await gateways.say(chat, ANNA), await gateways.say(other, ANNA)
+    here = await gateways.gateway()
+    ben = here.open(BEN, epoch=0, positions={chat.chat: one - 1}, has_more=True)
+    await until(lambda: ben.is_resumed, WITHIN_S)
+    assert (ben.sequences(chat), ben.rows()) == ([], [])
+    ben.say(id=2, resume={"positions": {other.chat: two - 1}, "epoch": 0})
+    await until(lambda: ben.frames[-1].get("id") == 2, WITHIN_S)
+    assert (ben.sequences(chat), ben.sequences(other), ben.rows()) == ([one], [two], [])
 
 
-def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        held = await post.say(chat, ANNA)
-        for n in range(5):
-            await post.stage.send(chat, ANNA, f"m{n}")
-        await post.deliver()
-        here = await post.gateway(ack_flush_s=0.05)
-        queue = here.routed._deps.queue
-        assert len((await queue.drain(post.stage.tenant, BEN)).waiting) == 6
-        ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
-        assert ben.sequences(chat) == list(range(held + 1, held + 6))
-        assert [entry["text"] for entry in ben.entries(chat)] == [f"m{n}" for n in range(5)]
-        assert here.routed.counts.ranges == 0
-        ben.say(ack={"delivered": {chat.chat: held + 5}})
-        await holds(lambda: queue.drain(post.stage.tenant, BEN), lambda drained: not drained.waiting)
-        await here.routed.acks.wait_idle(5)
-        row = next(r for r in await here.routed._deps.rows.rows(post.stage.tenant, BEN))
-        assert row.delivered is not None
-        assert row.delivered.sequence == held + 5
-
-    play_post(scene)
+async def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    held = await gateways.say(chat, ANNA)
+    for n in range(5):
+        await gateways.stage.send(chat, ANNA, f"m{n}")
+    await gateways.deliver()
+    here = await gateways.gateway(ack_flush_s=0.05)
+    queue = here.node._deps.queue
+    assert len((await queue.drain(gateways.stage.tenant, BEN)).waiting) == 6
+    ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
+    assert ben.sequences(chat) == list(range(held + 1, held + 6))
+    assert [entry["text"] for entry in ben.entries(chat)] == [f"m{n}" for n in range(5)]
+    assert here.node.counts.ranges == 0
+    ben.say(ack={"delivered": {chat.chat: held + 5}})
+    await holds(lambda: queue.drain(gateways.stage.tenant, BEN), lambda drained: not drained.waiting)
+    await here.node.acks.wait_idle(5)
+    row = next(r for r in await here.node._deps.rows.rows(gateways.stage.tenant, BEN))
+    assert row.delivered is not None
+    assert row.delivered.sequence == held + 5
 
 
-def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await post.stage.group(BEN)
-        sent = await post.say(chat, ANNA, "helo")
-        await post.stage.manage.add(chat, by(ANNA), [CLEO])
-        await post.deliver()
-        here = await post.gateway()
-        ben, cleo = await here.live(BEN), await here.live(CLEO)
-        await post.stage.change.edit(asked(chat, ANNA, sent), Content(text="hello"))
-        await post.deliver()
-        await until(lambda: ben.sequences(chat)[-1:] == cleo.sequences(chat)[-1:] == [4], WITHIN_S)
-        assert ben.entries(chat)[-1]["changed"]["text"] == "hello"
-        assert "changed" not in cleo.entries(chat)[-1]
-        late = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: 3})
-        assert late.entries(chat)[0]["changed"]["text"] == "hello"
-
-    play_post(scene)
+async def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(gateways: GatewayEnv) -> None:
+    chat = await gateways.stage.group(BEN)
+    sent = await gateways.say(chat, ANNA, "helo")
+    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.deliver()
+    here = await gateways.gateway()
+    ben, cleo = await here.live(BEN), await here.live(CLEO)
+    await gateways.stage.change.edit(asked(chat, ANNA, sent), Content(text="hello"))
+    await gateways.deliver()
+    await until(lambda: ben.sequences(chat)[-1:] == cleo.sequences(chat)[-1:] == [4], WITHIN_S)
+    assert ben.entries(chat)[-1]["changed"]["text"] == "hello"
+    assert "changed" not in cleo.entries(chat)[-1]
+    late = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: 3})
+    assert late.entries(chat)[0]["changed"]["text"] == "hello"
 
 
-def test_in_a_large_chat_one_listens_from_joining_to_leaving(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await large(post)
-        here = await post.gateway()
-        ben, cleo = await here.live(BEN), await here.live(CLEO)
-        before = await post.say(chat, ANNA, "before cleo")
-        await post.stage.manage.add(chat, by(ANNA), [CLEO])
-        await post.deliver()
-        await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
-        await until(lambda: chat.chat in here.seat(CLEO).large_chat_channels, WITHIN_S)
-        said = await post.say(chat, ANNA, "with cleo")
-        await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
-        await post.stage.manage.remove(chat, by(ANNA), CLEO)
-        await post.deliver()
-        await until(lambda: cleo.sequences(chat)[-1] == said + 1, WITHIN_S)
-        after = await post.say(chat, ANNA, "after cleo")
-        await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
-        assert cleo.sequences(chat) == [before + 1, said, said + 1]
-        assert chat.chat not in here.seat(CLEO).large_chat_channels
-        assert len(here.routed.large_chats) == 1
-        ben.hang_up()
-        assert len(here.routed.large_chats) == 0
-
-    play_post(scene)
+async def test_in_a_large_chat_one_listens_from_joining_to_leaving(gateways: GatewayEnv) -> None:
+    chat = await large(gateways)
+    here = await gateways.gateway()
+    ben, cleo = await here.live(BEN), await here.live(CLEO)
+    before = await gateways.say(chat, ANNA, "before cleo")
+    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.deliver()
+    await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
+    await until(lambda: chat.chat in here.device(CLEO).large_chat_channels, WITHIN_S)
+    said = await gateways.say(chat, ANNA, "with cleo")
+    await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
+    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    await gateways.deliver()
+    await until(lambda: cleo.sequences(chat)[-1] == said + 1, WITHIN_S)
+    after = await gateways.say(chat, ANNA, "after cleo")
+    await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
+    assert cleo.sequences(chat) == [before + 1, said, said + 1]
+    assert chat.chat not in here.device(CLEO).large_chat_channels
+    assert len(here.node.large_chats) == 1
+    ben.hang_up()
+    assert len(here.node.large_chats) == 0
 
 
-def test_a_chat_that_becomes_large_goes_on_without_a_hole(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await post.stage.group(BEN, *MANY[:60])
-        await post.deliver()
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        await post.stage.manage.add(chat, by(ANNA), MANY[60:])
-        await post.stage.send(chat, ANNA, "already large")
-        await post.deliver()
-        last = await post.say(chat, ANNA, "on the channel")
-        await until(lambda: ben.sequences(chat)[-1:] == [last], WITHIN_S)
-        assert ben.sequences(chat) == list(range(1, last + 1))
-
-    play_post(scene)
+async def test_a_chat_that_becomes_large_goes_on_without_a_hole(gateways: GatewayEnv) -> None:
+    chat = await gateways.stage.group(BEN, *MANY[:60])
+    await gateways.deliver()
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
+    await gateways.stage.send(chat, ANNA, "already large")
+    await gateways.deliver()
+    last = await gateways.say(chat, ANNA, "on the channel")
+    await until(lambda: ben.sequences(chat)[-1:] == [last], WITHIN_S)
+    assert ben.sequences(chat) == list(range(1, last + 1))
 
 
-def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        await here.live(BEN)
-        seat = here.seat(BEN)
-        here.hub.leave(seat.key, seat)  # gone without a word
-        sent = await post.say(chat, ANNA)
-        await until(lambda: here.away, WITHIN_S)
-        assert here.away == [(BEN, [sent])]
-        assert not (await here.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found
-
-    play_post(scene)
+async def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    await here.live(BEN)
+    device = here.device(BEN)
+    here.hub.leave(device.key, device)  # it disconnects without a close
+    sent = await gateways.say(chat, ANNA)
+    await until(lambda: here.away, WITHIN_S)
+    assert here.away == [(BEN, [sent])]
+    assert not (await here.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found
 
 
-def calls(post: GatewayEnv, *patterns: str) -> int:
+def calls(gateways: GatewayEnv, *patterns: str) -> int:
     """Of DynamoDB, since the start."""
-    return sum(post.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
+    return sum(gateways.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
 
 
-def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway(ack_flush_s=600)
-        ben, other = await here.live(BEN), await here.live(BEN, "laptop")
-        sent = [await post.say(chat, ANNA) for _ in range(5)][-1]
-        await until(lambda: sent in ben.sequences(chat) and sent in other.sequences(chat), WITHIN_S)
-        reads = ("memberships.check", "messages.read_one")
-        before = calls(post, *reads)
-        for n in range(sent - 4, sent + 1):
-            ben.say(ack={"delivered": {chat.chat: n}})
-            other.say(ack={"delivered": {chat.chat: n}})
-        key = (chat, BEN)
-        await until(lambda: here.routed.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
-        await here.routed.acks.wait_idle(WITHIN_S)
-        raised = post.stage.client.ledger["watermarks.raise_delivered"]
-        assert (raised.calls, raised.write_units) == (1, 1)
-        assert calls(post, *reads) == before
-        again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
-        await here.routed.acks.wait_idle(WITHIN_S)
-        assert raised.calls == 1, "a position that is no news is not written"
-        assert again.rows() == []
-
-    play_post(scene)
+async def test_acks_of_what_was_pushed_cost_one_write_and_no_read(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway(ack_flush_s=600)
+    ben, other = await here.live(BEN), await here.live(BEN, "laptop")
+    sent = [await gateways.say(chat, ANNA) for _ in range(5)][-1]
+    await until(lambda: sent in ben.sequences(chat) and sent in other.sequences(chat), WITHIN_S)
+    reads = ("memberships.check", "messages.read_one")
+    before = calls(gateways, *reads)
+    for n in range(sent - 4, sent + 1):
+        ben.say(ack={"delivered": {chat.chat: n}})
+        other.say(ack={"delivered": {chat.chat: n}})
+    key = (chat, BEN)
+    await until(lambda: here.node.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
+    await here.node.acks.wait_idle(WITHIN_S)
+    raised = gateways.stage.client.ledger["watermarks.raise_delivered"]
+    assert (raised.calls, raised.write_units) == (1, 1)
+    assert calls(gateways, *reads) == before
+    again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
+    await here.node.acks.wait_idle(WITHIN_S)
+    assert raised.calls == 1, "a position that is no news is not written"
+    assert again.rows() == []
 
 
-def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chats = [await post.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
-        await post.deliver()
-        here = await post.gateway()
-        positions = {chat.chat: 1 for chat in chats}
-        reads = ("chat_list.read", "pending.drain", "messages.read_after", "memberships.check")
-        before = calls(post, *reads)
-        await here.live(BEN, epoch=0, positions=positions)
-        assert calls(post, *reads) - before == 1
-        await here.routed.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
-        sent = await post.stage.send(chats[0], ANNA)
-        await post.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
-        await post.deliver()
-        before = calls(post, *reads)
-        tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)
-        assert tablet.sequences(chats[0]) == [2, 3]
-        assert calls(post, *reads) - before == 3, "his rows, his queue, the one chat with news"
-
-    play_post(scene)
+async def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(
+    gateways: GatewayEnv,
+) -> None:
+    chats = [await gateways.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
+    await gateways.deliver()
+    here = await gateways.gateway()
+    positions = {chat.chat: 1 for chat in chats}
+    reads = ("chat_list.read", "pending.drain", "messages.read_after", "memberships.check")
+    before = calls(gateways, *reads)
+    await here.live(BEN, epoch=0, positions=positions)
+    assert calls(gateways, *reads) - before == 1
+    await here.node.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
+    sent = await gateways.stage.send(chats[0], ANNA)
+    await gateways.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
+    await gateways.deliver()
+    before = calls(gateways, *reads)
+    tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)
+    assert tablet.sequences(chats[0]) == [2, 3]
+    assert calls(gateways, *reads) - before == 3, "his rows, his queue, the one chat with news"

@@ -1,9 +1,9 @@
-"""Presence between devices on real gateways and a real Redis: by leases, held down, and only for who may see it."""
+"""Presence between devices on real gateways and a real Redis: by leases, with a grace period, only for permitted users."""
 
 from functools import partial
 from typing import Any
 
-from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, ScreenDevice
 from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN, CLEO, by
 
@@ -17,7 +17,7 @@ from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 DORA = UserId("dora")
 SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
-"""Nobody is told that anybody is gone."""
+"""No device is notified of an offline user."""
 
 
 def shown(screen: ScreenDevice, user: UserId) -> list[dict[str, Any]]:
@@ -35,180 +35,153 @@ async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
 
 
 def _has_looked(here: InProcessGateway, times: int) -> bool:
-    return here.routed.ephemeral.counts.subscriptions >= times
+    return here.node.ephemeral.counts.subscriptions >= times
 
 
-async def friends(post: GatewayEnv) -> None:
-    """Anna and Ben have a direct chat, Anna and Cleo a group; of Dora nobody knows."""
-    await post.stage.manage.direct(post.stage.tenant, ANNA, BEN)
-    await post.stage.group(CLEO)
-    await post.deliver()
+async def friends(gateways: GatewayEnv) -> None:
+    """Anna and Ben have a direct chat, Anna and Cleo a group. Dora shares no chat."""
+    await gateways.stage.manage.direct(gateways.stage.tenant, ANNA, BEN)
+    await gateways.stage.group(CLEO)
+    await gateways.deliver()
 
 
-async def watched_by_anna(post: GatewayEnv, here: InProcessGateway) -> ScreenDevice:
-    await friends(post)
+async def watched_by_anna(gateways: GatewayEnv, here: InProcessGateway) -> ScreenDevice:
+    await friends(gateways)
     anna = await here.live(ANNA)
     anna.say(subscribe={"users": [BEN, CLEO, DORA, ANNA]})
     await until(lambda: {t["user"] for t in anna.pushed("presence")} == {BEN, CLEO, DORA, ANNA}, WITHIN_S)
     return anna
 
 
-def test_one_is_online_away_and_offline_and_was_last_seen(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        one, two = await post.gateway(), await post.gateway()
-        anna = await watched_by_anna(post, one)
-        assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
-        assert statuses(anna, ANNA) == ["online"]
-        began_ms = post.stage.clock.now_ms()
-        ben = await two.live(BEN)
-        await sees(anna, BEN, "offline", "online")
-        ben.say(presence={"status": "away"})
-        await sees(anna, BEN, "offline", "online", "away")
-        laptop = await one.live(BEN, "laptop")
-        await sees(anna, BEN, "offline", "online", "away", "online")
-        laptop.hang_up()
-        await sees(anna, BEN, "offline", "online", "away", "online", "away")
+async def test_one_is_online_away_and_offline_and_was_last_seen(gateways: GatewayEnv) -> None:
+    one, two = await gateways.gateway(), await gateways.gateway()
+    anna = await watched_by_anna(gateways, one)
+    assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
+    assert statuses(anna, ANNA) == ["online"]
+    began_ms = gateways.stage.clock.now_ms()
+    ben = await two.live(BEN)
+    await sees(anna, BEN, "offline", "online")
+    ben.say(presence={"status": "away"})
+    await sees(anna, BEN, "offline", "online", "away")
+    laptop = await one.live(BEN, "laptop")
+    await sees(anna, BEN, "offline", "online", "away", "online")
+    laptop.hang_up()
+    await sees(anna, BEN, "offline", "online", "away", "online", "away")
+    ben.hang_up()
+    await sees(anna, BEN, "offline", "online", "away", "online", "away", "offline")
+    assert shown(anna, BEN)[-1]["at"] >= began_ms - 1_000
+    assert statuses(anna, CLEO) == ["offline"]
+
+
+async def test_who_is_back_in_a_moment_was_never_gone(gateways: GatewayEnv) -> None:
+    one, two = await gateways.gateway(signs=SLOW), await gateways.gateway(signs=SLOW)
+    ben = await two.live(BEN)
+    anna = await watched_by_anna(gateways, one)
+    for number, here in enumerate((one, two, one), start=1):
         ben.hang_up()
-        await sees(anna, BEN, "offline", "online", "away", "online", "away", "offline")
-        assert shown(anna, BEN)[-1]["at"] >= began_ms - 1_000
-        assert statuses(anna, CLEO) == ["offline"]
-
-    play_post(scene)
-
-
-def test_who_is_back_in_a_moment_was_never_gone(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        one, two = await post.gateway(signs=SLOW), await post.gateway(signs=SLOW)
-        ben = await two.live(BEN)
-        anna = await watched_by_anna(post, one)
-        for number, here in enumerate((one, two, one), start=1):
-            ben.hang_up()
-            await until(partial(_has_looked, one, 12 * number), WITHIN_S)
-            ben = await here.live(BEN)
-        laptop = await two.live(ANNA, "laptop")
-        ben.hang_up()
-        await until(partial(_has_looked, one, 48), WITHIN_S)
-        laptop.say(subscribe={"users": [BEN]})
-        await sees(laptop, BEN, "online")
-        assert statuses(anna, BEN) == ["online"]
-
-    play_post(scene)
-
-
-def test_a_gateway_that_died_is_noticed_without_a_word_of_it(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        one, two = await post.gateway(), await post.gateway()
-        await two.live(BEN)
-        anna = await watched_by_anna(post, one)
-        await sees(anna, BEN, "online")
-        key = two.routed._deps.routes._keys(post.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
-        redis = two.routed._deps.routes._redis  # type: ignore[attr-defined]
-        await redis.write("DEL", key)
-        await sees(anna, BEN, "online", "offline")
-
-    play_post(scene)
-
-
-def test_who_shares_no_chat_is_shown_nothing(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        here = await post.gateway()
-        for user in (BEN, CLEO, DORA):
-            await here.live(user)
-        anna = await watched_by_anna(post, here)
-        await sees(anna, BEN, "online")
-        await sees(anna, CLEO, "online")
-        assert shown(anna, DORA) == [{"user": DORA, "status": "offline"}]
-
-    play_post(scene)
-
-
-def test_a_block_hides_the_blocker_and_its_end_shows_him(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        here = await post.gateway()
+        await until(partial(_has_looked, one, 12 * number), WITHIN_S)
         ben = await here.live(BEN)
-        anna = await watched_by_anna(post, here)
-        await post.stage.manage.block(post.stage.tenant, by(BEN), ANNA)
-        await post.deliver()
-        await sees(anna, BEN, "online", "offline")
-        assert "at" not in shown(anna, BEN)[-1]
-        ben.say(presence={"status": "away"})
-        ben.say(subscribe={"users": [ANNA]})
-        await sees(ben, ANNA, "online")
-        assert len(statuses(anna, BEN)) == 2
-        await post.stage.manage.block(post.stage.tenant, by(BEN), ANNA, is_blocked=False)
-        await post.deliver()
-        await sees(anna, BEN, "online", "offline", "away")
-
-    play_post(scene)
+    laptop = await two.live(ANNA, "laptop")
+    ben.hang_up()
+    await until(partial(_has_looked, one, 48), WITHIN_S)
+    laptop.say(subscribe={"users": [BEN]})
+    await sees(laptop, BEN, "online")
+    assert statuses(anna, BEN) == ["online"]
 
 
-def test_who_leaves_the_last_shared_chat_is_seen_no_more(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        here = await post.gateway()
-        cleo = await here.live(CLEO)
-        anna = await watched_by_anna(post, here)
-        chat = next(c for c in here.seat(CLEO).positions)
-        cleo.say(subscribe={"users": [ANNA]})
-        await sees(cleo, ANNA, "online")
-        key = here.seat(CLEO).chat(chat)
-        await post.stage.manage.remove(key, by(ANNA), CLEO)
-        await post.deliver()
-        await sees(anna, CLEO, "online", "offline")
-        await sees(cleo, ANNA, "online", "offline")
-        assert "at" not in shown(anna, CLEO)[-1]
-
-    play_post(scene)
+async def test_a_gateway_that_died_is_noticed_without_a_word_of_it(gateways: GatewayEnv) -> None:
+    one, two = await gateways.gateway(), await gateways.gateway()
+    await two.live(BEN)
+    anna = await watched_by_anna(gateways, one)
+    await sees(anna, BEN, "online")
+    key = two.node._deps.routes._keys(gateways.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
+    redis = two.node._deps.routes._redis  # type: ignore[attr-defined]
+    await redis.write("DEL", key)
+    await sees(anna, BEN, "online", "offline")
 
 
-def test_who_hides_is_seen_by_nobody_and_sees_nobody(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        users = UserService(
-            DynamoUserStore(post.stage.client, AuthenticatedRows(post.stage.ring)), post.stage.clock
-        )
-        await users.create(post.stage.tenant, BEN)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        anna = await watched_by_anna(post, here)
-        await users.update(post.stage.tenant, BEN, ProfileChange(last_seen="nobody"))
-        await here.routed.ephemeral._hint((post.stage.tenant, BEN, PresenceHint.RULES))
-        await sees(anna, BEN, "online", "offline")
-        ben.say(subscribe={"users": [ANNA, BEN]})
-        await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
-        assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
-        assert statuses(ben, BEN) == ["online"], "oneself one sees"
-        await users.update(post.stage.tenant, BEN, ProfileChange(last_seen="members"))
-        await here.routed.ephemeral._hint((post.stage.tenant, BEN, PresenceHint.RULES))
-        await sees(anna, BEN, "online", "offline", "online")
-
-    play_post(scene)
+async def test_who_shares_no_chat_is_shown_nothing(gateways: GatewayEnv) -> None:
+    here = await gateways.gateway()
+    for user in (BEN, CLEO, DORA):
+        await here.live(user)
+    anna = await watched_by_anna(gateways, here)
+    await sees(anna, BEN, "online")
+    await sees(anna, CLEO, "online")
+    assert shown(anna, DORA) == [{"user": DORA, "status": "offline"}]
 
 
-def test_an_emptied_redis_is_made_right_again(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        here = await post.gateway(signs=EphemeralOptions(presence_grace_s=5, presence_refresh_s=0.2))
-        ben = await here.live(BEN)
-        ben.say(presence={"status": "away"})
-        anna = await watched_by_anna(post, here)
-        await until(lambda: statuses(anna, BEN)[-1] == "away", WITHIN_S)
-        before = statuses(anna, BEN)
-        redis = here.routed._deps.routes._redis  # type: ignore[attr-defined]
-        for user in (ANNA, BEN):
-            for key in here.routed._deps.routes._keys(post.stage.tenant, user):  # type: ignore[attr-defined]
-                await redis.write("DEL", key)
-        await here.routed.leases.renew_all()
-        await until(lambda: here.seat(BEN).is_live and here.seat(BEN).is_registered, WITHIN_S)
-        await until(lambda: statuses(anna, BEN)[len(before) :][-1:] == ["away"], WITHIN_S)
-        assert "offline" not in statuses(anna, BEN)[len(before) :]
-
-    play_post(scene)
+async def test_a_block_hides_the_blocker_and_its_end_shows_him(gateways: GatewayEnv) -> None:
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    anna = await watched_by_anna(gateways, here)
+    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA)
+    await gateways.deliver()
+    await sees(anna, BEN, "online", "offline")
+    assert "at" not in shown(anna, BEN)[-1]
+    ben.say(presence={"status": "away"})
+    ben.say(subscribe={"users": [ANNA]})
+    await sees(ben, ANNA, "online")
+    assert len(statuses(anna, BEN)) == 2
+    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA, is_blocked=False)
+    await gateways.deliver()
+    await sees(anna, BEN, "online", "offline", "away")
 
 
-def test_nobody_is_connected_and_offline(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        anna = await (await post.gateway()).live(ANNA)
-        anna.say(id=5, presence={"status": "offline"})
-        await until(lambda: any(frame.get("id") == 5 for frame in anna.frames), WITHIN_S)
-        (answer,) = (frame for frame in anna.frames if frame.get("id") == 5)
-        assert answer["error"]["code"] == "request_invalid"
+async def test_who_leaves_the_last_shared_chat_is_seen_no_more(gateways: GatewayEnv) -> None:
+    here = await gateways.gateway()
+    cleo = await here.live(CLEO)
+    anna = await watched_by_anna(gateways, here)
+    chat = next(c for c in here.device(CLEO).positions)
+    cleo.say(subscribe={"users": [ANNA]})
+    await sees(cleo, ANNA, "online")
+    key = here.device(CLEO).chat(chat)
+    await gateways.stage.manage.remove(key, by(ANNA), CLEO)
+    await gateways.deliver()
+    await sees(anna, CLEO, "online", "offline")
+    await sees(cleo, ANNA, "online", "offline")
+    assert "at" not in shown(anna, CLEO)[-1]
 
-    play_post(scene)
+
+async def test_who_hides_is_seen_by_nobody_and_sees_nobody(gateways: GatewayEnv) -> None:
+    users = UserService(
+        DynamoUserStore(gateways.stage.client, AuthenticatedRows(gateways.stage.ring)), gateways.stage.clock
+    )
+    await users.create(gateways.stage.tenant, BEN)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    anna = await watched_by_anna(gateways, here)
+    await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="nobody"))
+    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await sees(anna, BEN, "online", "offline")
+    ben.say(subscribe={"users": [ANNA, BEN]})
+    await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
+    assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
+    assert statuses(ben, BEN) == ["online"], "oneself one sees"
+    await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="members"))
+    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await sees(anna, BEN, "online", "offline", "online")
+
+
+async def test_an_emptied_redis_is_made_right_again(gateways: GatewayEnv) -> None:
+    here = await gateways.gateway(signs=EphemeralOptions(presence_grace_s=5, presence_refresh_s=0.2))
+    ben = await here.live(BEN)
+    ben.say(presence={"status": "away"})
+    anna = await watched_by_anna(gateways, here)
+    await until(lambda: statuses(anna, BEN)[-1] == "away", WITHIN_S)
+    before = statuses(anna, BEN)
+    redis = here.node._deps.routes._redis  # type: ignore[attr-defined]
+    for user in (ANNA, BEN):
+        for key in here.node._deps.routes._keys(gateways.stage.tenant, user):  # type: ignore[attr-defined]
+            await redis.write("DEL", key)
+    await here.node.leases.renew_all()
+    await until(lambda: here.device(BEN).is_live and here.device(BEN).is_registered, WITHIN_S)
+    await until(lambda: statuses(anna, BEN)[len(before) :][-1:] == ["away"], WITHIN_S)
+    assert "offline" not in statuses(anna, BEN)[len(before) :]
+
+
+async def test_nobody_is_connected_and_offline(gateways: GatewayEnv) -> None:
+    anna = await (await gateways.gateway()).live(ANNA)
+    anna.say(id=5, presence={"status": "offline"})
+    await until(lambda: any(frame.get("id") == 5 for frame in anna.frames), WITHIN_S)
+    (answer,) = (frame for frame in anna.frames if frame.get("id") == 5)
+    assert answer["error"]["code"] == "request_invalid"

@@ -32,9 +32,9 @@ async def at_post(tables: Tables, valkey: str, space: Namespace, home: Path) -> 
     options = replace(RedisOptions.from_url(valkey), key_prefix=space.key_prefix)
     async with (
         open_client(tables.url, REGION, tables.prefix) as client,
-        gateway_env_on(UseCaseEnv(client, space.tenant, home / "tidings.key"), options) as post,
+        gateway_env_on(UseCaseEnv(client, space.tenant, home / "tidings.key"), options) as gateways,
     ):
-        yield post
+        yield gateways
 
 
 def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
@@ -64,40 +64,40 @@ def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator
     engine.put_item(TableName=name, Item=before)
 
 
-async def believed(post: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow:
-    """The row as it stands in the table, whatever its epoch."""
-    rows = build_watermark_store(post.stage.client, post.stage.clock)
+async def believed(gateways: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow:
+    """Return the stored row, of any epoch."""
+    rows = build_watermark_store(gateways.stage.client, gateways.stage.clock)
     return (await rows.rows_now(chat, [user]))[user]
 
 
-async def restored(post: GatewayEnv, chat: ChatKey) -> None:
+async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
     """As after `tidings restored`: a new epoch, new processes, an empty Redis."""
-    post.stage.epoch += 1_000
-    post.stage.open_process()
-    redis = post.routes._redis
+    gateways.stage.epoch += 1_000
+    gateways.stage.open_process()
+    redis = gateways.routes._redis
     await redis.write("DEL", redis.keys.key(chat.tenant, chat.chat, "handled"))
-    post.open_worker()
+    gateways.open_worker()
 
 
 @pytest.mark.parametrize("size", ["small", "large"])
 async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new(
     size: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        chat = await (small(post) if size == "small" else large(post))
-        here = await post.gateway()
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._deps.marking.read(chat, BEN, said[-1])
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        chat = await (small(gateways) if size == "small" else large(gateways))
+        here = await gateways.gateway()
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[2:])
-        await restored(post, chat)
-        here = await post.gateway()
+        await restored(gateways, chat)
+        here = await gateways.gateway()
         ben = await here.live(BEN)
         assert ben.sequences(chat)[-1] == said[1], "what the log has, and no more"
-        rows = await here.routed._deps.rows.rows(post.stage.tenant, BEN)
+        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.read is not None
         assert row.read.sequence == said[1], "nobody has read what nobody has written yet"
-        new = [await post.say(chat, ANNA, f"after {n}") for n in range(3)]
+        new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(3)]
         assert new[0] == said[2], "in the place of what was lost"
         await until(lambda: ben.sequences(chat)[-1:] == new[-1:], WITHIN_S)
         assert ben.sequences(chat)[-4:] == [said[1], *new]
@@ -108,34 +108,34 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new
 async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """Nobody looked at it between the restore and the next message."""
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        chat = await small(post)
-        here = await post.gateway()
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.routed._deps.marking.read(chat, BEN, said[-1])
+    """The row was not read between the restore and the next message."""
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        chat = await small(gateways)
+        here = await gateways.gateway()
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[1:])
-        await restored(post, chat)
-        new = [await post.say(chat, ANNA, f"after {n}") for n in range(2)]
-        rows = await here.routed._deps.rows.rows(post.stage.tenant, BEN)
+        await restored(gateways, chat)
+        new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(2)]
+        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.known.head is not None
         assert row.known.head.sequence == new[-1] == said[2]
         assert row.read is not None
         assert row.read.sequence == said[0]
-        assert row.known.epoch == post.stage.epoch
+        assert row.known.epoch == gateways.stage.epoch
 
 
 async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        chat = await small(post)
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(3)]
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        chat = await small(gateways)
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(3)]
         lose_row(tables_local, chat, BEN)
-        await restored(post, chat)
-        new = await post.say(chat, ANNA, "after")
-        ben = await (await post.gateway()).live(BEN)
+        await restored(gateways, chat)
+        new = await gateways.say(chat, ANNA, "after")
+        ben = await (await gateways.gateway()).live(BEN)
         await until(lambda: ben.sequences(chat)[-1:] == [new], WITHIN_S)
         assert ben.sequences(chat)[-4:] == [*said, new]
 
@@ -145,22 +145,22 @@ async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
     was: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        manage, chat, was_in = post.stage.manage, await post.stage.group(BEN, CLEO), was == "in"
-        left = await post.say(chat, ANNA, "together") + 1
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        manage, chat, was_in = gateways.stage.manage, await gateways.stage.group(BEN, CLEO), was == "in"
+        left = await gateways.say(chat, ANNA, "together") + 1
         if not was_in:
             await manage.remove(chat, by(ANNA), BEN)
-        last = await post.say(chat, ANNA, "the last that is kept")
+        last = await gateways.say(chat, ANNA, "the last that is kept")
         with membership_put_back(tables_local, chat, BEN):
             if was_in:
                 await manage.remove(chat, by(ANNA), BEN)
             await manage.add(chat, by(ANNA), [BEN])
-            end = await post.say(chat, ANNA, "lost")
+            end = await gateways.say(chat, ANNA, "lost")
         lose_entries(tables_local, chat, *range(last + 1, end + 1))
-        await restored(post, chat)
-        new = await post.say(chat, ANNA, "after")
-        ben = await (await post.gateway()).live(BEN, epoch=0, positions={chat.chat: 0})
-        row = await believed(post, chat, BEN)
+        await restored(gateways, chat)
+        new = await gateways.say(chat, ANNA, "after")
+        ben = await (await gateways.gateway()).live(BEN, epoch=0, positions={chat.chat: 0})
+        row = await believed(gateways, chat, BEN)
         assert (row.known.joined and row.known.joined.sequence, is_member(row.known)) == (1, was_in)
         assert row.known.head is not None
         assert row.known.head.sequence == (new if was_in else left)
@@ -171,40 +171,40 @@ async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
 async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lost_nor_ignored(
     had_read: int, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        chat, lists = await small(post), ChatListEnv(post.stage)
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        chat, lists = await small(gateways), ChatListEnv(gateways.stage)
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
         assert said == [2, 3, 4, 5]
         await lists.marking.read(chat, BEN, had_read)
         await lists.marking.delivered(chat, BEN, 5)
         lose_entries(tables_local, chat, 4, 5)
-        await restored(post, chat)
-        new = (await post.stage.send(chat, ANNA, "after")).sequence
+        await restored(gateways, chat)
+        new = (await gateways.stage.send(chat, ANNA, "after")).sequence
         assert new == 4
         assert await lists.marking.read(chat, BEN, new) == (new, 0)
         await lists.marking.is_delivered_known(chat, BEN, LogPosition(new, 3))
-        await post.deliver()
+        await gateways.deliver()
         row = await lists.row(chat, BEN)
         assert (row.read, row.delivered) == (LogPosition(new, 3), LogPosition(new, 3))
-        assert row.known.epoch == post.stage.epoch
+        assert row.known.epoch == gateways.stage.epoch
 
 
 async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        stage, chat, lists = post.stage, await small(post), ChatListEnv(post.stage)
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
         await lists.marking.read(chat, BEN, said[-1])
         lose_entries(tables_local, chat, *said[2:])
-        await restored(post, chat)
+        await restored(gateways, chat)
         new = (await stage.send(chat, ANNA, "after")).sequence
         entry = await stage.reader.one(chat, new)
         assert entry is not None
         only_read = build_epoch_reconciler(stage.client, lambda: stage.epoch, is_read_only=True)
         traced = await DynamoWatermarkStore(stage.client, stage.clock, only_read).rows_and_times(chat, [BEN])
         assert traced[BEN][0].read_up_to == said[1]
-        assert (await believed(post, chat, BEN)).known.epoch == 0, "a trace writes nothing"
+        assert (await believed(gateways, chat, BEN)).known.epoch == 0, "a trace writes nothing"
         (status,) = await lists.statuses.of(chat, ANNA, [entry])
         assert (status.status, status.read_by, status.delivered_to) == (DeliveryStatus.SENT, (), ())
         whole = ReceiptSnapshotReader(
@@ -218,11 +218,11 @@ async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""
-    async with at_post(tables_local, valkey, space, tmp_path) as post:
-        stage, chat, lists = post.stage, await small(post), ChatListEnv(post.stage)
-        said = [await post.say(chat, ANNA, f"before {n}") for n in range(4)]
+    async with at_post(tables_local, valkey, space, tmp_path) as gateways:
+        stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
+        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
         lose_entries(tables_local, chat, *said[2:])
-        await restored(post, chat)
+        await restored(gateways, chat)
         new = (await stage.send(chat, ANNA, "a secret")).sequence
         assert new == said[2]
         (committed,) = lists.committed()
@@ -230,6 +230,6 @@ async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of
         redacted = LastMessageRef(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
         await truth.repair_row(chat, BEN, RowUpdate(shown=redacted))
         await lists.hand(chat, [committed])
-        row = await believed(post, chat, BEN)
+        row = await believed(gateways, chat, BEN)
         assert row.known.epoch == stage.epoch
         assert (row.known.head, row.known.shown) == (LogPosition(new, 3), redacted)

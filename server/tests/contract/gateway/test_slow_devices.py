@@ -1,11 +1,11 @@
-"""A device that takes what it is sent slowly, or whose reads fail, keeps nobody else from resuming."""
+"""A device that reads slowly, or whose reads fail, does not keep other devices from resuming."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from contract.gateway.test_order import small
-from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, RunGateways, ScreenDevice
+from fixtures.gateway_env import WITHIN_S, GatewayEnv, InProcessGateway, ScreenDevice
 from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN
 
@@ -34,106 +34,93 @@ def stuck(here: InProcessGateway, user: UserId, device: str = "phone") -> Screen
 
 
 async def waits(
-    screen: ScreenDevice, here: InProcessGateway, user: UserId, device: str = "phone"
+    screen: ScreenDevice, here: InProcessGateway, user: UserId, name: str = "phone"
 ) -> ConnectedDevice:
     """Wait until the gateway waits for the device."""
-    await until(lambda: here.hub_has(user, device), WITHIN_S)
-    seat = here.seat(user, device)
-    await until(lambda: seat.slow_consumer_guard is not None and not screen.is_resumed, WITHIN_S)
-    return seat
+    await until(lambda: here.hub_has(user, name), WITHIN_S)
+    device = here.device(user, name)
+    await until(lambda: device.slow_consumer_guard is not None and not screen.is_resumed, WITHIN_S)
+    return device
 
 
-def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        here = await post.gateway(resume=ONE_READS)
-        slow = stuck(here, BEN)
-        await waits(slow, here, BEN)
-        await here.live(ANNA)
-        assert slow.closed is None
-        slow.buffered_bytes = 0
-        await until(lambda: slow.is_resumed, WITHIN_S)
-
-    play_post(scene)
+async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(gateways: GatewayEnv) -> None:
+    await small(gateways)
+    here = await gateways.gateway(resume=ONE_READS)
+    slow = stuck(here, BEN)
+    await waits(slow, here, BEN)
+    await here.live(ANNA)
+    assert slow.closed is None
+    slow.buffered_bytes = 0
+    await until(lambda: slow.is_resumed, WITHIN_S)
 
 
-def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway(resume=ONE_READS)
-        slow, quick = await here.live(BEN), await here.live(ANNA, epoch=0, positions={chat.chat: 100})
-        seats = [here.seat(BEN), here.seat(ANNA)]
-        slow.buffered_bytes = STUCK
-        seats[0].positions.clear()
-        resumed = here.routed.counts.resume_retries
-        for seat in seats:
-            here.routed.resuming.resume_again(seat)
-        await until(lambda: here.routed.counts.resume_retries == resumed + 1, WITHIN_S)
-        assert (seats[0].is_live, seats[1].is_live) == (False, True)
-        assert (slow.closed, quick.closed) == (None, None)
-
-    play_post(scene)
+async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway(resume=ONE_READS)
+    slow, quick = await here.live(BEN), await here.live(ANNA, epoch=0, positions={chat.chat: 100})
+    devices = [here.device(BEN), here.device(ANNA)]
+    slow.buffered_bytes = STUCK
+    devices[0].positions.clear()
+    resumed = here.node.counts.resume_retries
+    for device in devices:
+        here.node.resuming.resume_again(device)
+    await until(lambda: here.node.counts.resume_retries == resumed + 1, WITHIN_S)
+    assert (devices[0].is_live, devices[1].is_live) == (False, True)
+    assert (slow.closed, quick.closed) == (None, None)
 
 
-def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        here = await post.gateway(resume=ONE_READS)
-        await here.live(BEN)
-        await here.live(ANNA)
-        resuming, order = here.routed.resuming, list[UserId]()
-        resuming._rows = throttled(resuming._rows, BEN, order)  # type: ignore[method-assign,assignment]
-        resuming.resume_again(here.seat(BEN))
-        await until(lambda: order == [BEN], WITHIN_S)
-        resuming.resume_again(here.seat(ANNA))
-        await until(lambda: ANNA in order, WITHIN_S)
-        assert order.count(BEN) < 4, "the device whose reads fail was tried to the end first"
-
-    play_post(scene)
+async def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(gateways: GatewayEnv) -> None:
+    await small(gateways)
+    here = await gateways.gateway(resume=ONE_READS)
+    await here.live(BEN)
+    await here.live(ANNA)
+    resuming, order = here.node.resuming, list[UserId]()
+    resuming._rows = throttled(resuming._rows, BEN, order)  # type: ignore[method-assign,assignment]
+    resuming.resume_again(here.device(BEN))
+    await until(lambda: order == [BEN], WITHIN_S)
+    resuming.resume_again(here.device(ANNA))
+    await until(lambda: ANNA in order, WITHIN_S)
+    assert order.count(BEN) < 4, "the device whose reads fail was tried to the end first"
 
 
 def throttled(
     honest: Callable[[ConnectedDevice], Awaitable[Any]], user: UserId, order: list[UserId]
 ) -> Callable[[ConnectedDevice], Awaitable[Any]]:
-    async def rows(seat: ConnectedDevice) -> Any:
-        order.append(seat.user)
-        if seat.user == user:
+    async def rows(device: ConnectedDevice) -> Any:
+        order.append(device.user)
+        if device.user == user:
             raise TidingsError(Code.OVERLOADED, "throttled")
-        return await honest(seat)
+        return await honest(device)
 
     return rows
 
 
-def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        here = await post.gateway(resume=ResumeOptions(per_user=2))
-        slow = [stuck(here, BEN, f"phone-{n}") for n in range(3)]
-        seats = [await waits(slow[n], here, BEN, f"phone-{n}") for n in range(2)]
-        await here.live(ANNA)
-        third = here.seat(BEN, "phone-2")
-        assert third.slow_consumer_guard is None, "the third device of the user was begun"
-        slow[0].buffered_bytes = slow[2].buffered_bytes = 0
-        await until(lambda: slow[2].is_resumed, WITHIN_S)
-        assert not seats[1].is_live
-
-    play_post(scene)
-
-
-def test_the_resume_of_a_live_device_ends_in_time_too(play_post: RunGateways) -> None:
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway(resume=ResumeOptions(within_s=1.0))
-        ben = await here.live(BEN)
-        ben.buffered_bytes = STUCK
-        ben.say(id=9, resume={"positions": {chat.chat: 0}, "epoch": 0})
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-
-    play_post(scene)
+async def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(
+    gateways: GatewayEnv,
+) -> None:
+    await small(gateways)
+    here = await gateways.gateway(resume=ResumeOptions(per_user=2))
+    slow = [stuck(here, BEN, f"phone-{n}") for n in range(3)]
+    devices = [await waits(slow[n], here, BEN, f"phone-{n}") for n in range(2)]
+    await here.live(ANNA)
+    third = here.device(BEN, "phone-2")
+    assert third.slow_consumer_guard is None, "the third device of the user was begun"
+    slow[0].buffered_bytes = slow[2].buffered_bytes = 0
+    await until(lambda: slow[2].is_resumed, WITHIN_S)
+    assert not devices[1].is_live
 
 
-def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
-    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
+async def test_the_resume_of_a_live_device_ends_in_time_too(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway(resume=ResumeOptions(within_s=1.0))
+    ben = await here.live(BEN)
+    ben.buffered_bytes = STUCK
+    ben.say(id=9, resume={"positions": {chat.chat: 0}, "epoch": 0})
+    await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
+
+
+async def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
+    gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slow_consumer, "GRACE_S", 0.3)
 
@@ -147,11 +134,8 @@ def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
         def buffered_bytes(self, size: int) -> None:
             self._left = size
 
-    async def scene(post: GatewayEnv) -> None:
-        await small(post)
-        here = await post.gateway()
-        monkeypatch.setattr("fixtures.gateway_env.ScreenDevice", Trickle)
-        ben = stuck(here, BEN)
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)
-
-    play_post(scene)
+    await small(gateways)
+    here = await gateways.gateway()
+    monkeypatch.setattr("fixtures.gateway_env.ScreenDevice", Trickle)
+    ben = stuck(here, BEN)
+    await until(lambda: (ben.closed or (0,))[0] == CloseCode.SLOW_CONSUMER, WITHIN_S)

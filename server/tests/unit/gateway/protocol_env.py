@@ -1,4 +1,4 @@
-"""Connections in every state, and what they want done in words that a table can hold."""
+"""Connections in every state, and a short notation of their effects for tables."""
 
 import msgspec
 

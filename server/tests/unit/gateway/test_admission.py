@@ -14,7 +14,7 @@ OPTIONS = AdmissionOptions(max_connects_per_s=500, burst=500, jitter_s=1.0, max_
 def storm(
     clients: int, options: AdmissionOptions, seed: int, latency_s: float = 0.05
 ) -> tuple[list[float], int]:
-    """All connect at time 0 and come back when told. When each got in, and the most tries of one."""
+    """Connect all at time 0 and retry at the returned times. Return the accept times and the most tries of a client."""
     draw = random.Random(seed).random
     bucket = ConnectLimiter(options, 0.0, draw)
     arrivals = [(draw() * latency_s, client, 1) for client in range(clients)]

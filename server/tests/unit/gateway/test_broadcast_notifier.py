@@ -1,4 +1,4 @@
-"""Which devices receive a broadcast, and how few reads of DynamoDB it takes."""
+"""Which devices are notified of a broadcast, what triggers it, and which reads of DynamoDB it avoids."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,7 +40,7 @@ N1, N2, N3 = (f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}" for letter in "DEF")
 
 
 class World:
-    """A broadcast log with content, segments and a channel. Records all reads."""
+    """A broadcast log with its contents, the members of segments, and a channel. It counts the reads."""
 
     def __init__(self) -> None:
         self.view = BroadcastLogView()
@@ -136,7 +136,7 @@ type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
 @pytest.fixture
 def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
-        """Phones that watch the inbox and have listed it, on a confirmed channel."""
+        """Return phones that watch the inbox and have the current log, on a confirmed channel."""
         world = World()
         cases = InboxUseCases(*([cast("Any", world)] * 5))
         notifier = BroadcastNotifier(

@@ -1,4 +1,4 @@
-"""A crew does whatever is given to it, also at the very moment in which it runs out of work."""
+"""A work queue processes every item, also one that is added when the last worker ends."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() 
     async def work(item: int) -> None:
         done.append(item)
         if item < 5:
-            # runs after the task has ended, and before anybody was told that it has
+            # Runs after the task has ended and before its done callback.
             loop.call_soon(crew.add, item + 1)
 
     crew: WorkQueue[int] = WorkQueue(work, 1, lambda _, __: None)

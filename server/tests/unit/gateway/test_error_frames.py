@@ -1,4 +1,4 @@
-"""What a device is told of errors, and what it is not."""
+"""Error frames: the texts that a device receives, and the details that it does not."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Handshakes: the newest always finds room, at the cost of whoever is idle, and of the same address first."""
+"""A new handshake always finds room, at the cost of an idle one, and of the same address first."""
 
 from tidings.gateway.transport.handshake import HandshakeTracker
 

@@ -1,4 +1,4 @@
-"""Which devices are notified of which inbox, in which order; unwatched inboxes are not read."""
+"""Which devices are notified of an inbox, in which order, and that unwatched inboxes are not read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE
 
 
 class Shelf:
-    """An inbox whose reads each return a later version. `hold`: reads wait for it. `faults`: number of reads that fail."""
+    """An inbox whose reads return increasing versions. `hold`: reads wait for it. `faults`: number of reads that fail."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -199,10 +199,10 @@ async def test_the_number_of_watched_inboxes_is_limited() -> None:
         at.watch(phone, "one-more")
 
 
-async def test_a_disconnected_device_is_removed() -> None:
-    """A request in flight when its device disconnects reaches the notifier afterwards."""
-    at = notifier(Shelf())
-    phone, _ = device("phone")
+async def test_who_has_left_is_not_remembered() -> None:
+    """A request that was in flight when its device disconnected reaches the notifier afterwards."""
+    at = desk(Shelf())
+    phone, _ = seat("phone")
     phone.is_gone = True
     at.watch(phone, "default")
     assert (at._watchers, at._inboxes) == ({}, {})

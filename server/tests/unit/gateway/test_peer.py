@@ -77,14 +77,14 @@ class World:
             watermarks=unused,
         )
         wanted = ConnectionLimits(**limits)
-        self.calls = RequestTasks(
+        self.requests = RequestTasks(
             ignore_answer, lambda what, _: self.faults.append(what), wanted.user_in_flight
         )
         self.shared = ConnectionDeps(
-            dispatch=HandlerDeps(cases=cases, limits=wanted, clock=SystemClock()),
+            handlers=HandlerDeps(cases=cases, limits=wanted, clock=SystemClock()),
             hub=self.hub,
             timers=self.timers,
-            calls=self.calls,
+            requests=self.requests,
             traffic=self.traffic,
             now=lambda: self.now,
             node=cast("Any", StubNode()),
@@ -146,8 +146,8 @@ async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:
     peer.on_message(CONNECT)
     peer.on_close(1006)
     world.gate.set()
-    await until(lambda: len(world.calls) == 0)
-    assert (wire.sent, len(world.hub), len(world.timers), world.shared.peers) == ([], 0, 0, {})
+    await until(lambda: len(world.requests) == 0)
+    assert (wire.sent, len(world.hub), len(world.timers), world.shared.connections) == ([], 0, 0, {})
     assert (world.faults, world.traffic.closes) == ([], {"abnormal": 1})
 
 
@@ -160,7 +160,7 @@ async def test_a_user_has_so_many_calls_in_flight_over_all_his_devices() -> None
     refused = [frame for frame in one.frames + two.frames if "error" in frame]
     assert [frame["error"]["code"] for frame in refused] == [Code.RATE_LIMITED]
     world.gate.set()
-    await until(lambda: len(world.calls) == 0)
+    await until(lambda: len(world.requests) == 0)
     first.on_message(SEND % 20)
     await until(lambda: one.frames[-1].get("id") == 20)
     assert one.frames[-1]["ok"]["sequence"] == 2
@@ -184,8 +184,8 @@ async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
     _, peer = await world.device()
     world.gate.clear()
     peer.on_message(SEND % 9)
-    assert await world.calls.wait_idle(0.01) == 1
-    assert (len(world.calls), world.faults) == (0, [])
+    assert await world.requests.wait_idle(0.01) == 1
+    assert (len(world.requests), world.faults) == (0, [])
 
 
 @pytest.mark.parametrize(("code", "name"), [(4002, "slow_consumer"), (1001, "going_away"), (3999, "other")])

@@ -1,4 +1,4 @@
-"""What was noted while a device resumed is sent before it is live; one that has left holds nobody up."""
+"""Recorded pushes are sent before a device is live; a disconnected device does not block the replay."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""In a connection a chat's entries come in order, without holes and without repeats, whatever is pushed when."""
+"""On a connection the entries of a chat arrive in order, without gaps or repeats, for any order of pushes."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def seat(*, is_live: bool = True, position: int | None = None) -> ConnectedDevic
 def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
     pushes: list[tuple[int, int, bool]],
 ) -> None:
-    """Reads end at chance moments, and then go up to what was heard of."""
+    """Reads end at random times, and reach the highest recorded sequence."""
     made, got = seat(position=0), list[int]()
     place = made.positions[CHAT]
     heard = 0

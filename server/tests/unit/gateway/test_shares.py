@@ -1,4 +1,4 @@
-"""Shares: nobody waits or is refused because of another holder."""
+"""Fair shares: no holder waits or is refused because of another one."""
 
 import asyncio
 

@@ -266,7 +266,7 @@ class GatewayWiring:
         limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
         return GatewayServer(
             ServerDeps(
-                dispatch=HandlerDeps(
+                handlers=HandlerDeps(
                     cases=cases, limits=limits, clock=self.host.clock, epoch=self.engines.epoch
                 ),
                 make_listener=self._listener,
@@ -321,9 +321,9 @@ class GatewayWiring:
             subscriber=line,
             rows=build_chat_row_reader(client, self.engines.epoch),
             queue=DynamoOfflineQueue(client, clock),
-            listing=self.lists.chat_list,
+            chat_list=self.lists.chat_list,
             history=cases.history,
-            marking=cases.watermarks,
+            watermarks=cases.watermarks,
             ephemeral=make_ephemeral_deps(self.settings, client, redis, clock, self.engines.epoch),
             inboxes=cases.inboxes,
             notify_offline=build_offline_events(

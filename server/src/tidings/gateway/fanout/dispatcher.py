@@ -201,6 +201,7 @@ class PushDispatcher:
     ) -> _Recipient | None:
         """Return the range to send now, or None. A push that could not be decrypted counts as a gap."""
         device, first, last = recipient
+        # `offered` advances the position, so read it before.
         position = device.positions.get(push.chat)
         before = position.position if position is not None else first - 1
         action = (

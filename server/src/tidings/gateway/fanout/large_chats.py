@@ -69,6 +69,7 @@ class LargeChatChannels:
         channel = self._channels.get(key)
         if channel is None:
             channel = self._channels[key] = LargeChatChannel(key)
+        # Add the device before the subscription: a message that arrives with the confirmation already reaches it.
         channel.devices[device] = None
         device.large_chat_channels[chat] = None
         if channel.opening is None:
@@ -118,6 +119,8 @@ class LargeChatChannels:
         if not channel.devices:
             self._close(channel)
         elif channel.is_late:
+            # Race: the worker published while devices continued without the confirmation. They must compare with the
+            # head now, after the confirmation, because only later messages are received.
             self._on_missed(channel)
 
     async def _subscribe(self, channel: LargeChatChannel) -> Subscription | None:

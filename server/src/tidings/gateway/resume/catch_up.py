@@ -175,9 +175,11 @@ class CatchUp:
 
     async def catch_up(self, device: ConnectedDevice, chat: ChatId, position: ChatPosition) -> None:
         """Send what the user may see up to `position.ahead`. The position skips what they may not see."""
+        # Race: a resume replaces the device's positions while a page is read here. It then sends this range itself.
         while position.is_behind and not device.is_gone and device.positions.get(chat) is position:
             page = await self._page(device, chat, position)
             if page is None or page.up_to <= position.position:
+                # The user may no longer see the pushed entries, or a restore removed them from the log. Stop waiting.
                 position.ahead = 0
                 return
             if position.position == UNKNOWN:
@@ -261,6 +263,8 @@ class GapFiller:
         """Fill the gap of a live device. A device that resumes reads it as part of the resume."""
         position = device.positions.get(chat)
         if device.is_live and position is not None and not position.is_reading and position.is_behind:
+            # Until the gap is read, the dispatcher only records pushes of this chat. `catch_up` reads them as well,
+            # because it continues while the position is behind.
             position.is_reading = True
             self._queue.add((device, chat, position))
 
@@ -277,4 +281,6 @@ class GapFiller:
             if not isinstance(error, TidingsError):
                 raise
         finally:
+            # Race: the dispatcher records a push after the last check in `catch_up`, when no reader would see it.
+            # Nothing is awaited between that check and this line, so it cannot run in between.
             position.is_reading = False

@@ -284,7 +284,7 @@ class ResumeService:
     async def _send(self, device: ConnectedDevice, plan: ResumePlan, charges: PageCharger) -> None:
         self._start_positions(device, plan)
         if plan.rows:
-            listed = await self._parts.listing.listed(device.key.tenant, device.user, plan.rows)
+            listed = await self._parts.chat_list.listed(device.key.tenant, device.user, plan.rows)
             await self._parts.sender.rows(device, listed)
         for some in batched(plan.ahead, MAX_CONCURRENT_CHATS):
             await charges.before(some)

@@ -50,7 +50,7 @@ class ResumeDeps(NamedTuple):
     large_chats: LargeChatChannels
     rows: ChatRowReader
     queue: OfflineQueue
-    listing: ChatList
+    chat_list: ChatList
     history: History
     ranges: CatchUp
     sender: RangeSender

@@ -168,6 +168,7 @@ class SocketMixin:
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def close(self, code: int, reason: str = "") -> None:
+        # Race: both sides close, or the gateway closes for two reasons. The first close sets the code.
         if self._code is None and self._transport is not None:
             self._code = code
             self._schedule_abort()
