@@ -187,7 +187,7 @@ async def test_the_link_of_a_problem_leads_to_a_page() -> None:
     problem = (await _call(house, "GET", "/v1/nowhere")).json()
     page = await _call(house, "GET", problem["type"])
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert "There is nothing at this address." in page.text
+    assert "No route has this path." in page.text
     for code in Code:
         assert (await _call(house, "GET", TidingsError(code, "").docs)).status_code == 200, code
     assert (await _call(house, "GET", "/errors/none")).status_code == 404

@@ -112,7 +112,7 @@ async def test_a_large_body_is_looked_through_beside_the_loop_and_judged_alike(
     monkeypatch.setattr(request_parsing, "LARGE_BYTES", 10)
     monkeypatch.setattr(
         request_parsing,
-        "_bound",
+        "_check_size",
         lambda *_: where.append(threading.current_thread() is threading.main_thread()),
     )
     assert await request_parsing.parse_async(b'["small"]', OPTIONS) == ["small"]

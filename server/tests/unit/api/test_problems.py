@@ -71,10 +71,10 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
 @pytest.mark.parametrize(
     ("model", "sent", "told"),
     [
-        (CreateDirectBody, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
-        (CreateDirectBody, {}, "It is missing."),
+        (CreateDirectBody, {"user": "ben", "colour": "red"}, "Unknown field."),
+        (CreateDirectBody, {}, "This field is required."),
         (CreateDirectBody, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
-        (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
+        (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "such as +4915123456789"),
     ],
 )
 def test_what_people_often_get_wrong_is_told_in_plain_words(

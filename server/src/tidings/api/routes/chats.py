@@ -1,4 +1,4 @@
-"""Chats: make, look, rename; and whom a user blocks."""
+"""Chats, members and blocks."""
 
 from functools import partial
 from typing import Annotated
@@ -58,13 +58,13 @@ _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempo
         Code.CHAT_FULL,
         touches=("chats.create", "chats.add_members", "chats.check", "memberships.check_many", *_APPEND),
         status_code=201,
-        summary="Make a group",
+        summary="Create a group",
     ),
 )
 async def create_group(
     call: AsUser, body: CreateGroupBody, key: IdempotencyKeyHeader = None
 ) -> ChatCreatedResponse:
-    """The caller becomes its owner. A repeat with the same key finds the group that was made."""
+    """Create a group. The user becomes its owner. A retry with the same key returns the same group."""
     caller = ChangeContext(call.user, required_idempotency_key(key, body.client_message_id))
     await charge_members(call.services.limits, call.tenant, call.user, len(body.members))
     admit = _new_chat(call)
@@ -81,11 +81,11 @@ async def create_group(
         Code.BLOCKED,
         Code.OUTCOME_UNKNOWN,
         touches=("chats.check", "chats.create_direct"),
-        summary="Get or make a direct chat",
+        summary="Get or create a direct chat",
     ),
 )
 async def open_direct(call: AsUser, body: CreateDirectBody) -> ChatCreatedResponse:
-    """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
+    """Return the direct chat of two users, creating it if needed. Safe to repeat, by either user."""
     admit = _new_chat(call)
     return ChatCreatedResponse.of(
         await call.services.chats.direct(call.tenant, call.user, body.user, admit=admit)
@@ -104,11 +104,11 @@ def _new_chat(call: UserRequest) -> Admit:
         Code.CHAT_NOT_FOUND,
         Code.KEYS_UNAVAILABLE,
         touches=_CHAT_ERRORS,
-        summary="Look at a chat",
+        summary="Get a chat",
     ),
 )
 async def get_chat(call: AsUser, chat: ChatInPath) -> ChatResponse:
-    """For its members only, with its newest message."""
+    """Get a chat with its newest message. Only members can read it."""
     return await _chat_response(call, chat)
 
 
@@ -132,6 +132,7 @@ async def _chat_response(call: UserRequest, chat: ChatId) -> ChatResponse:
 async def rename_chat(
     call: AsUser, chat: ChatInPath, body: RenameBody, key: IdempotencyKeyHeader = None
 ) -> ChatResponse:
+    """Change the name of a group. Requires the role `owner` or `admin`."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.rename(call.chat(chat), caller, body.name)
     return await _chat_response(call, chat)
@@ -143,10 +144,11 @@ _BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)
 @router.get(
     "/blocks",
     **route_options(
-        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="Whom one blocks"
+        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="List blocked users"
     ),
 )
 async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> BlocksResponse:
+    """List the users that the user has blocked, by id."""
     cursors = call.cursors.of(call.tenant, call.user, "blocks")
     after = cursors.read(asked.cursor)
     part = await call.services.queries.blocks(
@@ -157,10 +159,10 @@ async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> Bl
 
 @router.put(
     "/blocks/{user}",
-    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block somebody"),
+    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block a user"),
 )
 async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
-    """Neither of the two can write to the other until it is undone."""
+    """Block a user. Neither of the two can send messages to the other in their direct chat."""
     await call.services.chats.block(
         call.tenant, ChangeContext(call.user, optional_idempotency_key(key)), user
     )
@@ -169,9 +171,10 @@ async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader =
 
 @router.delete(
     "/blocks/{user}",
-    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Undo a block"),
+    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Unblock a user"),
 )
 async def unblock_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
+    """Remove a block."""
     caller = ChangeContext(call.user, optional_idempotency_key(key))
     await call.services.chats.block(call.tenant, caller, user, is_blocked=False)
     await call.services.visibility.reconsider(call.tenant, call.user)
@@ -196,13 +199,13 @@ _MEMBER_ERRORS = (
         Code.CHAT_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("memberships.check", "memberships.list", "watermarks.read_members"),
-        summary="Who is in a chat",
+        summary="List members",
     ),
 )
 async def list_members(
     call: AsUser, chat: ChatInPath, asked: Annotated[PageParams, Query()]
 ) -> MembersResponse:
-    """With when each joined and how far each has read. In a large chat, nobody's progress is shown."""
+    """List the members of a chat by id, with role and watermarks. Large chats have no watermarks."""
     cursors = call.cursors.of(call.tenant, call.user, "members", chat)
     after = cursors.read(asked.cursor)
     key = call.chat(chat)
@@ -224,13 +227,13 @@ async def list_members(
         Code.REJOIN_LIMIT_REACHED,
         touches=("chats.add_members", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Let users in",
+        summary="Add members",
     ),
 )
 async def add_members(
     call: AsUser, chat: ChatInPath, body: AddMembersBody, key: IdempotencyKeyHeader = None
 ) -> None:
-    """Those who are members already are left alone."""
+    """Add users to a group. Users who are already members are not changed."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
     await call.services.chats.add(call.chat(chat), caller, body.users)
@@ -253,16 +256,16 @@ async def add_members(
             "memberships.check_many",
             *_MEMBER_ERRORS,
         ),
-        summary="Add a user by phone number",
+        summary="Add a member by phone number",
     ),
 )
 async def add_member_by_phone(
     call: AsUser, chat: ChatInPath, body: NewMemberByPhone, key: IdempotencyKeyHeader = None
 ) -> UserResponse:
-    """Find a user as `POST /v1/user-search` does, with the same answers and the same limits, and add them to the group.
+    """Find a user as `POST /v1/user-search` does, with the same errors and limits, and add them to the group.
 
-    A caller who may not add members is refused before the number is looked up. The number is not stored in the chat
-    and not shown to its members.
+    The permission to add members is checked before the number is looked up. The number is not stored in the chat and
+    not shown to its members.
     """
     group, caller = (
         call.chat(chat),
@@ -282,13 +285,13 @@ async def add_member_by_phone(
         *OF_CHANGES,
         touches=("chats.remove_member", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Take somebody out, or leave",
+        summary="Remove a member or leave",
     ),
 )
 async def remove_member(
     call: AsUser, chat: ChatInPath, user: UserInPath, key: IdempotencyKeyHeader = None
 ) -> None:
-    """With one's own id: leave. Nothing changes for who is not a member."""
+    """Remove a member from a group. With the user's own id, leave it. A user who is not a member causes no error."""
     await call.services.chats.remove(
         call.chat(chat), ChangeContext(call.user, optional_idempotency_key(key)), user
     )
@@ -302,12 +305,13 @@ async def remove_member(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Make an admin, or a member again",
+        summary="Change a member's role",
     ),
 )
 async def change_role(
     call: AsUser, chat: ChatInPath, user: UserInPath, body: ChangeRoleBody, key: IdempotencyKeyHeader = None
 ) -> None:
+    """Make a member an admin, or an admin a member."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.change_role(call.chat(chat), caller, user, Role(body.role))
 
@@ -320,12 +324,12 @@ async def change_role(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Hand a group over",
+        summary="Transfer ownership",
     ),
 )
 async def transfer_chat(
     call: AsUser, chat: ChatInPath, body: TransferBody, key: IdempotencyKeyHeader = None
 ) -> None:
-    """The member becomes its owner, the owner an admin, in one step."""
+    """Make a member the owner of the group. The previous owner becomes an admin, in the same step."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.transfer(call.chat(chat), caller, body.user)

@@ -1,4 +1,4 @@
-"""Logins, sessions and users over HTTP."""
+"""Schemas of login, sessions and users."""
 
 from typing import Annotated, Literal, Self, override
 
@@ -33,6 +33,13 @@ _TOKENS: JsonDict = {
     "access_expires_at": _AT,
     "refresh_token": "tdr.acme.01JCQ51A2B3C4D5E6F7G8H9J0K.c2VjcmV0",
 }
+_SESSION: JsonDict = {
+    "id": _TOKENS["session"],
+    "device": _DEVICE,
+    "created_at": _AT,
+    "refreshed_at": _AT,
+    "expires_at": _AT,
+}
 _USER: JsonDict = {"id": "anna", "display_name": "Anna", "created_at": _AT}
 
 TenantName = Annotated[
@@ -41,11 +48,13 @@ TenantName = Annotated[
         min_length=1,
         max_length=32,
         pattern=r"^[a-z0-9][a-z0-9-]*$",
-        description="Whose user wants to come in.",
+        description="The tenant to log in to.",
         examples=["acme"],
     ),
 ]
-PhoneNumber = Annotated[Phone, Field(pattern=E164, description="In E.164.", examples=[_PHONE])]
+PhoneNumber = Annotated[
+    Phone, Field(pattern=E164, description="A phone number in E.164 format.", examples=[_PHONE])
+]
 DisplayName = Annotated[str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["Anna"])]
 AvatarUri = Annotated[
     str,
@@ -58,15 +67,15 @@ AvatarUri = Annotated[
 FoundBy = Annotated[
     Literal["everyone", "nobody"],
     Field(
-        description="Who finds the user by phone number, or adds them to a group by it: every user of the tenant, if "
-        "the tenant allows it at all, or nobody."
+        description="Users who can find this user by phone number, or add them to a group by it. `everyone`: all users "
+        "of the tenant, if the tenant allows it. `nobody`: no one."
     ),
 ]
 PresenceVisibilityName = Annotated[
     Literal["members", "nobody"],
     Field(
-        description="Who may see whether the user is there and when he last was: those with whom he shares a chat, "
-        "or nobody. Who is seen by nobody sees nobody."
+        description="Users who can see this user's presence and last-seen time. `members`: members of the same chats. "
+        "`nobody`: no one; this user then cannot see the presence of others."
     ),
 ]
 
@@ -79,7 +88,7 @@ class RequestCodeBody(ApiModel):
 
 
 class CodeSentResponse(ApiModel):
-    """The same for every number, whether anybody has it or not."""
+    """A requested code. The answer is the same for known and unknown numbers."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"challenge": _CHALLENGE, "expires_at": _AT}]})
 
@@ -92,11 +101,11 @@ class CodeSentResponse(ApiModel):
 
 
 class DeviceBody(ApiModel):
-    """One installation of a client."""
+    """An installation of a client."""
 
     id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=USER_PART)]
     name: Annotated[
-        str, Field(max_length=32, pattern=SHOWN, description="For people who look at their devices.")
+        str, Field(max_length=32, pattern=SHOWN, description="Shown in the user's list of sessions.")
     ] = ""
 
 
@@ -135,7 +144,7 @@ class RefreshBody(ApiModel):
 
 
 class TokensResponse(ApiModel):
-    """What a device holds. A refresh replaces both; the old refresh token must not be used again."""
+    """The tokens of a session. A refresh replaces both. Do not use the old refresh token again."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_TOKENS]})
 
@@ -155,7 +164,7 @@ class TokensResponse(ApiModel):
 
 
 class UserResponse(ApiModel):
-    """`phone`, `last_seen`, `phone_search` and `suspended_at` are shown to the user, and to the tenant's server."""
+    """A user. Only the user and the tenant's server see `phone`, `last_seen`, `phone_search` and `suspended_at`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
 
@@ -166,7 +175,7 @@ class UserResponse(ApiModel):
     last_seen: PresenceVisibilityName | None = None
     phone_search: FoundBy | None = None
     created_at: Time | None = None
-    """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
+    """`None` for a user without a stored profile, whose tokens the tenant's server signs."""
     suspended_at: Time | None = None
 
     @classmethod
@@ -188,7 +197,7 @@ class UserResponse(ApiModel):
 
 
 class PresenceResponse(ApiModel):
-    """`seen_at`: when he was last there, if he is offline and that is known."""
+    """The presence of a user. `seen_at` is when an offline user was last connected, if known."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"user": "ben", "status": "offline", "seen_at": _AT}]}
@@ -209,7 +218,7 @@ class PresenceResponse(ApiModel):
 
 
 class UsersResponse(ApiModel):
-    """Those that there are, of the ones that were asked for."""
+    """The requested users, without those that do not exist."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER]}]})
 
@@ -223,7 +232,7 @@ class LoginResponse(ApiModel):
 
     user: UserResponse
     tokens: TokensResponse
-    is_new: Annotated[bool, Field(description="The user was made by this login.")]
+    is_new: Annotated[bool, Field(description="Whether this login created the user.")]
 
     @classmethod
     def of(cls, login: LoginResult) -> Self:
@@ -250,25 +259,9 @@ class SessionResponse(ApiModel):
 
 
 class SessionsResponse(ApiModel):
-    """Oldest first. One that began a moment ago may be missing."""
+    """Active sessions, oldest first. A session that just began may be missing."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "sessions": [
-                        {
-                            "id": _TOKENS["session"],
-                            "device": _DEVICE,
-                            "created_at": _AT,
-                            "refreshed_at": _AT,
-                            "expires_at": _AT,
-                        }
-                    ]
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"sessions": [_SESSION]}]})
 
     sessions: list[SessionResponse]
 
@@ -282,16 +275,16 @@ class FindUserBody(ApiModel):
 class CreateUserBody(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
 
-    id: Annotated[UserName | None, Field(description="The app's own id; without one Tidings makes one.")] = (
-        None
-    )
+    id: Annotated[
+        UserName | None, Field(description="An id of your choice. Without it, Tidings generates one.")
+    ] = None
     phone: PhoneNumber | None = None
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
 
 
 class UpdateProfileBody(ApiModel):
-    """What is not there stays as it is; null takes it away."""
+    """A partial update. Fields that are not given keep their values; `null` removes a value."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"display_name": "Anna B."}]})
 
@@ -313,7 +306,7 @@ class UpdateProfileBody(ApiModel):
 
 
 class OwnProfile(UpdateProfileBody):
-    """What users change of themselves. `phone_search` is nobody else's to change."""
+    """A partial update of the user's own profile. Only the user can change `phone_search`."""
 
     phone_search: FoundBy | None = None
 
@@ -325,7 +318,7 @@ class OwnProfile(UpdateProfileBody):
 
 class UsersParams(ApiModel):
     ids: Annotated[
-        list[UserName], Field(min_length=1, max_length=100, description="`ids=anna&ids=ben`, up to 100.")
+        list[UserName], Field(min_length=1, max_length=100, description="Up to 100 ids: `ids=anna&ids=ben`.")
     ]
 
 
@@ -334,7 +327,9 @@ class DirectoryParams(ApiModel):
     limit: Annotated[int, Field(ge=1, le=100)] = 100
     prefix: Annotated[
         str,
-        Field(max_length=64, pattern=r"^[!-~]*$", description="Only users whose ids begin with this."),
+        Field(
+            max_length=64, pattern=r"^[!-~]*$", description="List only users whose ids start with this text."
+        ),
     ] = ""
 
 
@@ -342,4 +337,6 @@ class DirectoryResponse(ApiModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER], "cursor": "kM2cVZ8m"}]})
 
     users: list[UserResponse]
-    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None

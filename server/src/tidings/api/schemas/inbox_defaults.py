@@ -1,4 +1,4 @@
-"""What a tenant's new inboxes get, over HTTP."""
+"""Schemas of inbox defaults."""
 
 from typing import Annotated, Self
 
@@ -10,13 +10,11 @@ from tidings.api.schemas.notifications import response_example
 from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
 
-KnownUsers = Annotated[
-    bool, Field(description="Users without a profile are not given the notices of a new inbox.")
-]
+KnownUsers = Annotated[bool, Field(description="Deliver only to users with a profile.")]
 
 
 class InboxDefaultsBody(ApiModel):
-    """Whole: what is not there is taken away. Inboxes that there are stay as they are."""
+    """Values that new inboxes start with. Replaces all values; existing inboxes do not change."""
 
     model_config = response_example({"retention_days": 90, "known_users": True})
 
@@ -39,7 +37,7 @@ class InboxDefaultsResponse(ApiModel):
 
     retention_days: int | None = None
     known_users: bool
-    version: Annotated[int, Field(description="0: nothing was ever set.")]
+    version: Annotated[int, Field(description="0 if the defaults were never set.")]
     updated_at: Time | None = None
 
     @classmethod
