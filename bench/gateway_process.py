@@ -30,7 +30,7 @@ def authenticated(holding: Holder, count: int) -> Taken:
         gateway = house.start(
             TIDINGS_GATEWAY_MAX_CONNECTIONS=str(count + 1_000),
             **open_crowd(count + 1_000),
-            TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
+            TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
             TIDINGS_GATEWAY_CONNECT_BURST="100000",
             TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
             TIDINGS_LIMITS_ADDRESS_BURST="1000000",

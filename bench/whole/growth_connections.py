@@ -45,7 +45,7 @@ def _start(house: GatewayProcess, most: int) -> RunningGateway:
     return house.start(
         TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most // _GATEWAYS + 500),
         **open_crowd(most),
-        TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
         TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
         TIDINGS_LIMITS_ADDRESS_BURST="1000000",

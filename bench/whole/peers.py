@@ -166,7 +166,7 @@ def _missing(lines: Lines) -> float:
 
 
 _UNLIMITED = {
-    "GATEWAY_CONNECTS_PER_S": "100000",
+    "GATEWAY_MAX_CONNECTS_PER_S": "100000",
     "GATEWAY_CONNECT_BURST": "100000",
     **{f"LIMITS_{whom}_RATE": "1000000/s" for whom in ("USER", "TENANT", "ADDRESS")},
     **{f"LIMITS_{whom}_BURST": "1000000" for whom in ("USER", "TENANT", "ADDRESS")},

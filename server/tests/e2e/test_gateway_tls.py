@@ -41,8 +41,8 @@ def gateway(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=name,
         TIDINGS_GATEWAY_TLS_CERTIFICATE=str(chain),
         TIDINGS_GATEWAY_TLS_KEY=str(key),
-        TIDINGS_GATEWAY_ORIGINS=PAGE.removeprefix("Origin: "),
-        TIDINGS_GATEWAY_ALLOWS_NO_ORIGIN="false",
+        TIDINGS_GATEWAY_ALLOWED_ORIGINS=PAGE.removeprefix("Origin: "),
+        TIDINGS_GATEWAY_ALLOW_MISSING_ORIGIN="false",
     )
     return house, started
 

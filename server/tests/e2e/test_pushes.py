@@ -83,7 +83,7 @@ async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
     await house.found()
     chat = await house.direct("anna", "ben")
     house.deliver()
-    one, two = house.start(), house.start(TIDINGS_GATEWAY_ACK_WITHIN_S="0.05")
+    one, two = house.start(), house.start(TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
     said = [f"m{n}" for n in range(20)]
     async with app(house, one, "anna", tmp_path / "a") as anna:
         talk = anna.client.chat(chat.chat)
@@ -95,9 +95,7 @@ async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
             two.popen.kill()
             for text in said[5:10]:
                 await talk.send(text)
-            three = house.start(
-                TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_WITHIN_S="0.05"
-            )
+            three = house.start(TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
             await until(lambda: ben.texts == said[:10], WITHIN_S)
         for text in said[10:15]:
             await talk.send(text)

@@ -146,7 +146,7 @@ async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(
 ) -> None:
     await house.found()
     chat = (await house.direct("anna", "ben")).chat
-    small = {"TIDINGS_GATEWAY_SEND_BOUND_BYTES": "20000", "TIDINGS_GATEWAY_KERNEL_SEND_BYTES": "4096"}
+    small = {"TIDINGS_GATEWAY_MAX_SEND_BUFFER_BYTES": "20000", "TIDINGS_GATEWAY_KERNEL_SEND_BYTES": "4096"}
     gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, **small)
     async with connected(house, gateway.socket_port, "anna") as anna:
         for n in range(30):
@@ -168,7 +168,7 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(
     await house.found()
     gateway = house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
-        TIDINGS_GATEWAY_CONNECTS_PER_S="5000",
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="5000",
         TIDINGS_GATEWAY_CONNECT_BURST="5000",
     )
     port, process, resident = gateway.socket_port, psutil.Process(gateway.popen.pid), []
@@ -193,10 +193,10 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(
 async def test_too_many_at_once_are_told_when_to_come_back(house: GatewayProcess) -> None:
     await house.found()
     gateway = house.start(
-        TIDINGS_GATEWAY_CONNECTS_PER_S="1",
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="1",
         TIDINGS_GATEWAY_CONNECT_BURST="1",
         # an address that refills at once would count as one that has not connected lately
-        TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS="1",
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S_PER_ADDRESS="1",
     )
     with socket.create_connection(("127.0.0.1", gateway.socket_port)) as first:
         first.sendall(_upgrade())

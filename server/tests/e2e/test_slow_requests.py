@@ -10,12 +10,12 @@ from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, answer
 
 BODY = b'{"user": "ben"}'
-RECEIVE_S = 1.0
+REQUEST_TIMEOUT_S = 1.0
 
 
 @pytest.fixture
 def api(start: Start) -> Api:
-    return start(TIDINGS_API_RECEIVE_S=str(RECEIVE_S), TIDINGS_API_KEEP_ALIVE_S="60")
+    return start(TIDINGS_API_REQUEST_TIMEOUT_S=str(REQUEST_TIMEOUT_S), TIDINGS_API_KEEP_ALIVE_S="60")
 
 
 def head(api: Api) -> bytes:
@@ -47,7 +47,7 @@ def test_a_request_that_trickles_is_answered_408_in_time(api: Api, whole: bytes)
         assert (slow.status, slow.body["code"], slow.body["retryable"]) == (408, "request_too_slow", True)
         assert slow.headers["content-type"] == "application/problem+json"
         assert client.recv(1) == b"", "and the connection is closed"
-    assert RECEIVE_S * 0.9 < took_s < RECEIVE_S + 3
+    assert REQUEST_TIMEOUT_S * 0.9 < took_s < REQUEST_TIMEOUT_S + 3
     assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
     assert [line for line in api.lines if line["level"] in {"error", "critical"}] == []
 

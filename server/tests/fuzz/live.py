@@ -36,7 +36,7 @@ def start(house: GatewayProcess, library: str) -> RunningGateway:
     """The user's rate bounds what reaches the engines; what is refused by it is answered all the same."""
     return house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
-        TIDINGS_GATEWAY_CONNECTS_PER_S="100000",
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
         TIDINGS_LIMITS_USER_RATE="200/s",
         TIDINGS_LIMITS_USER_BURST="200",

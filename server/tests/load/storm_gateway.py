@@ -38,7 +38,7 @@ class Wave:
 def start(house: GatewayProcess, options: AdmissionOptions, library: str) -> RunningGateway:
     return house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
-        TIDINGS_GATEWAY_CONNECTS_PER_S=str(options.connects_per_s),
+        TIDINGS_GATEWAY_MAX_CONNECTS_PER_S=str(options.max_connects_per_s),
         TIDINGS_GATEWAY_CONNECT_BURST=str(options.burst),
         TIDINGS_GATEWAY_MAX_CONNECTIONS="12000",
         **open_crowd(12_000),

@@ -127,7 +127,7 @@ def start(house: GatewayProcess, plan: Plan) -> RunningGateway:
     return house.start(
         TIDINGS_GATEWAY_LEASE_S=str(plan.lease_s),
         TIDINGS_GATEWAY_RENEW_EVERY_S=str(plan.renew_every_s),
-        TIDINGS_SIGNS_PRESENCE_HOLD_S=str(plan.hold_s),
+        TIDINGS_EPHEMERAL_PRESENCE_GRACE_S=str(plan.hold_s),
         **unlimited,
     )
 

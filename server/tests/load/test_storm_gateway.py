@@ -16,13 +16,17 @@ async def test_a_storm_is_let_in_as_told_and_its_memory_is_used_again(
     house: GatewayProcess, library: str
 ) -> None:
     await house.found()
-    options = AdmissionOptions(connects_per_s=200, burst=100)
+    options = AdmissionOptions(max_connects_per_s=200, burst=100)
     gateway = start(house, options, library)
     tokens = [house.token(f"user-{n}") for n in range(CLIENTS)]
     waves = [await wave(gateway, tokens, options) for _ in range(4)]
     for each in waves:
         assert each.refusals > 0, "nobody was ever sent away"
-        assert (CLIENTS - options.burst) / options.connects_per_s - 1 <= each.in_s <= each.stated_s + _SLACK_S
+        assert (
+            (CLIENTS - options.burst) / options.max_connects_per_s - 1
+            <= each.in_s
+            <= each.stated_s + _SLACK_S
+        )
     # connections that stayed would be 10 KB each, in every wave
     assert min(each.left_kb for each in waves[1:]) < 2 * CLIENTS, f"connections stay behind: {waves}"
     assert gateway.faults() == []

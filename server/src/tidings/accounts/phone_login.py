@@ -129,7 +129,7 @@ class PhoneLoginDeps:
 class PhoneLoginPolicy:
     """`is_sign_up_open`: an unknown number becomes a user at its first login. `sends_codes`: an SMS provider is set."""
 
-    code_life_s: int = 600
+    code_ttl_s: int = 600
     is_sign_up_open: bool = True
     sends_codes: bool = True
 
@@ -176,7 +176,7 @@ class PhoneLogin:
         check_is_served(phone, await self._prefixes(tenant))
         self._check(await self._deps.limits.admit_code(tenant, phone, address))
         challenge, code = new_challenge(), new_code()
-        expires_at_ms = self._deps.clock.now_ms() + self._policy.code_life_s * 1000
+        expires_at_ms = self._deps.clock.now_ms() + self._policy.code_ttl_s * 1000
         hashed = await self._hash(tenant, challenge, phone, code)
         await self._deps.codes.put(tenant, challenge, hashed, expires_at_ms // 1000)
         self._deps.outbox.put(

@@ -54,7 +54,7 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
     """Build the application. It does not close `services`: the caller owns them."""
     app = app_for_schema()
     app.state.edge = ApiContext(services, options, CursorSigner(options.cursor_secrets))
-    if options.serves_docs:
+    if options.serve_docs:
         add_swagger_ui(app)
     else:
         close_swagger_ui(app)
@@ -64,7 +64,7 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
         RequestMiddleware,
         telemetry=services.telemetry,
         docs_root=options.docs_root,
-        trusts_trace=options.trusts_trace,
+        trust_traceparent=options.trust_traceparent,
     )
     if options.allowed_origins:
         app.add_middleware(CorsMiddleware, origins=options.allowed_origins)

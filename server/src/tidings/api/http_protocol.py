@@ -1,6 +1,6 @@
 """Limits around uvicorn's HTTP protocol, which has none: receive time, size of headers, number of connections.
 
-A request that is incomplete after `receive_s` is answered with 408, and headers that are too large with 431. Both close
+A request that is incomplete after `request_timeout_s` is answered with 408, and headers that are too large with 431. Both close
 the connection. A connection beyond the limits (`shares`) is answered with 503.
 """
 
@@ -32,7 +32,7 @@ _LINGER_BYTES = 1024 * 1024
 class HttpBounds:
     """`max_head_bytes` counts the URL and the names and values of all headers, including trailers of a chunked body."""
 
-    receive_s: float
+    request_timeout_s: float
     keep_alive_s: int
     docs_root: str
     quota: ConnectionQuota
@@ -168,8 +168,8 @@ class _BoundedProtocol(HttpToolsProtocol):
             unnamed.on_forwarded(self.client[0])
 
     def _arm(self) -> None:
-        receive_s = self.bounds.receive_s
-        wait_s = min(receive_s, _REFUSED_RECEIVE_S) if self._is_over_quota else receive_s
+        timeout_s = self.bounds.request_timeout_s
+        wait_s = min(timeout_s, _REFUSED_RECEIVE_S) if self._is_over_quota else timeout_s
         self._timer = self.loop.call_later(wait_s, self._expire)
 
     def _disarm(self) -> None:
@@ -185,7 +185,7 @@ class _BoundedProtocol(HttpToolsProtocol):
             self._arm()  # we paused reading, so the client is not slow
             return
         if self._may_answer():
-            message = f"The request was not complete after {self.bounds.receive_s:g} seconds."
+            message = f"The request was not complete after {self.bounds.request_timeout_s:g} seconds."
             self.transport.write(self._problem(TidingsError(Code.REQUEST_TOO_SLOW, message)))
         self._abandon()
         self.transport.close()

@@ -72,7 +72,7 @@ class HttpRequestSpan:
         self._operation = OTHER
         self._status = _FAILED
         tracing = requests.tracing
-        parent = tracing.extract_push({"traceparent": traceparent}) if traceparent else None
+        parent = tracing.extract(traceparent)
         self._spanning = tracing.span(method, kind=SpanKind.SERVER, parent=parent)
 
     def __enter__(self) -> OnAnswered:

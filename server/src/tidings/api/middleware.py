@@ -49,11 +49,13 @@ _NO_ROUTE = "(no route)"
 
 
 class RequestMiddleware:
-    def __init__(self, app: ASGIApp, telemetry: ApiTelemetry, docs_root: str, *, trusts_trace: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, telemetry: ApiTelemetry, docs_root: str, *, trust_traceparent: bool
+    ) -> None:
         self._app = app
         self._telemetry = telemetry
         self._docs_root = docs_root
-        self._trusts_trace = trusts_trace
+        self._trust_traceparent = trust_traceparent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,7 +66,7 @@ class RequestMiddleware:
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         if scope["client"]:
             ADDRESS.set(scope["client"][0])
-        trace = headers.get(_TRACE, b"").decode("latin-1") if self._trusts_trace else ""
+        trace = headers.get(_TRACE, b"").decode("latin-1") if self._trust_traceparent else ""
         sending = _Sending(
             send, scope["state"], request_id, is_public=scope["path"].startswith(("/docs", "/openapi.json"))
         )

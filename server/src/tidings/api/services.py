@@ -42,9 +42,9 @@ class ApiOptions:
     cursor_secrets: the first signs cursors and all verify them, so that a secret can be replaced. Must be the same in
         every process.
     docs_root: prefix of links to the pages of error codes.
-    trusts_trace: whether to continue traces of clients.
+    trust_traceparent: whether to continue traces of clients.
     allowed_origins: web pages that may call the API (CORS).
-    serves_docs: whether `/docs` and `/openapi.json` are public.
+    serve_docs: whether `/docs` and `/openapi.json` are public.
     """
 
     cursor_secrets: tuple[Secret, ...]
@@ -52,9 +52,9 @@ class ApiOptions:
     max_body_depth: int = 16
     max_body_values: int = 4_000
     docs_root: str = "/"
-    trusts_trace: bool = False
+    trust_traceparent: bool = False
     allowed_origins: AllowedOrigins = NO_ORIGINS
-    serves_docs: bool = True
+    serve_docs: bool = True
 
     def __post_init__(self) -> None:
         if not self.cursor_secrets or any(
@@ -147,9 +147,9 @@ class NotificationServices:
     known: InboxConfigCache
     read: InboxQueries
     mark: InboxMarker
-    send: NotificationSender
+    sender: NotificationSender
     broadcast: BroadcastService
-    estimate: ReachEstimator
+    reach: ReachEstimator
     segments: SegmentService
     profile_service: ProfileService
     recall: RecallService
@@ -162,7 +162,7 @@ class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
     queries: ChatQueries
-    send: MessageSender[MemberStatus]
+    sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
     chat_list: ChatList

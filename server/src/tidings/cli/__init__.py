@@ -28,7 +28,6 @@ COMMANDS = {
     "message": "Messages of a chat by time, without their content.",
     "restored": "After a backup was put back, or a standby took over: a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notices.",
-    "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",
     "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
     "tables": "The DynamoDB tables: plan, apply, check.",

@@ -247,11 +247,11 @@ def _prefixes(prefixes: tuple[str, ...], given: tuple[str, ...]) -> tuple[str, .
 def _url(text: str) -> str | None:
     if text == _NONE:
         return None
-    if fault := check_url(text, NetworkPolicy(load().settings.accounts.jwks_reach)):
+    if fault := check_url(text, NetworkPolicy(load().settings.accounts.jwks_network)):
         raise TidingsError(
             Code.REQUEST_INVALID,
             f"This JWKS URL can't be used: {fault}.",
-            hint="Where it may lead is set by accounts.jwks_reach.",
+            hint="Where it may lead is set by accounts.jwks_network.",
         )
     return text
 

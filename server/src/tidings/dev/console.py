@@ -21,7 +21,7 @@ _LEVELS = {"debug": "dim", "info": "dim", "warning": "yellow", "error": "bold re
 # said elsewhere on the line, or of use to machines only
 _UNSHOWN = frozenset(
     {"time", "level", "event", "process", "instance", "source", "exception", "stack"}
-    | {"trace_id", "span_id", "request_id", "pid", "loop", "admin_host", "shares_port", "components"}
+    | {"trace_id", "span_id", "request_id", "pid", "loop", "admin_host", "reuse_port", "components"}
 )
 # a dozen of them at every start and stop; who wants them reads the file
 _QUIET = frozenset({"component started", "component stopped"})

@@ -20,11 +20,11 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "max_handshakes"): "100",
     ("gateway", "max_connections_per_address"): "400",
     ("gateway", "max_handshakes_per_address"): "100",
-    ("gateway", "connects_per_s_per_address"): "500",
-    ("notices", "broadcast_spread_s"): "1",
+    ("gateway", "max_connects_per_s_per_address"): "500",
+    ("inboxes", "broadcast_spread_s"): "1",
     ("api", "access_log_ratio"): "1",
     ("api", "allowed_origins"): LOCAL,
-    ("gateway", "origins"): LOCAL,
+    ("gateway", "allowed_origins"): LOCAL,
 }
 
 

@@ -27,7 +27,7 @@ class AdmissionOptions:
     `jitter_s` parts those who were told the same; `max_wait_s` is the longest anybody is told to wait.
     """
 
-    connects_per_s: float = 500.0
+    max_connects_per_s: float = 500.0
     burst: int = 500
     per_address_per_s: float | None = None
     jitter_s: float = 1.0
@@ -44,7 +44,7 @@ class ConnectLimiter:
         """`draw` gives numbers from 0 to 1."""
         self._options = options
         self._draw = draw
-        self._bucket = TokenBucket(options.connects_per_s, options.burst, now)
+        self._bucket = TokenBucket(options.max_connects_per_s, options.burst, now)
         self._booked_until = now
 
     def take(self, now: float, *, is_reserved: bool = False) -> int | None:
@@ -62,7 +62,7 @@ class ConnectLimiter:
     def _book(self, now: float) -> int:
         """Bookings of devices that never return lapse by themselves, as time passes them."""
         options = self._options
-        slot = max(self._booked_until, now) + 1 / options.connects_per_s
+        slot = max(self._booked_until, now) + 1 / options.max_connects_per_s
         if slot - now > options.max_wait_s:
             return round(options.max_wait_s * (0.5 + self._draw() / 2) * 1_000)
         self._booked_until = slot
@@ -71,7 +71,7 @@ class ConnectLimiter:
 
 def max_admission_delay_s(clients: int, options: AdmissionOptions) -> float:
     """So many at once, each coming back when told: all are in by then. A fifth is for those told twice."""
-    return 1.2 * clients / options.connects_per_s + 2 * options.jitter_s
+    return 1.2 * clients / options.max_connects_per_s + 2 * options.jitter_s
 
 
 @final
@@ -89,7 +89,7 @@ class UpgradeLimiter:
         if options.per_address_per_s is not None:
             rate = options.per_address_per_s
             burst = max(1, round(rate * _BURST_S))
-            self._own = replace(options, connects_per_s=rate, burst=burst)
+            self._own = replace(options, max_connects_per_s=rate, burst=burst)
         self._of_address: OrderedDict[str, ConnectLimiter] = OrderedDict()
 
     def admit(self, upgrade: UpgradeRequest) -> AdmissionResult:

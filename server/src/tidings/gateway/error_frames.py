@@ -69,7 +69,6 @@ HIDDEN: Final = frozenset(
         Code.TOPICS_DRIFT,
         Code.TOPICS_DESTRUCTIVE,
         Code.TOPICS_FAILED,
-        Code.PROTOCOL_DRIFT,
         # of HTTP alone
         Code.REQUEST_TOO_SLOW,
         Code.HEADERS_TOO_LARGE,

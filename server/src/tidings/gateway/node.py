@@ -51,7 +51,7 @@ class GatewayNode:
         options, ordinals = deps.options, OrdinalCache()
         sending = RangeSender(ordinals)
         self.acks = AckBuffer(
-            deps.marking, deps.queue, ordinals, within_s=options.ack_within_s, report=on_error
+            deps.marking, deps.queue, ordinals, within_s=options.ack_flush_s, report=on_error
         )
         self.ranges = CatchUp(deps.history, sending, self.counts, options.ranges, on_error)
         self.large_chats = LargeChatChannels(deps.subscriber, self)

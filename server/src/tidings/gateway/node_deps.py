@@ -25,13 +25,13 @@ type ErrorReporter = Callable[[str, BaseException], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOptions:
-    """`ack_within_s`: so long an ack waits for others of the same user and chat.
+    """`ack_flush_s`: so long an ack waits for others of the same user and chat.
 
     `broadcast_spread_s`: within such a time those who look are told of a broadcast.
     """
 
     renew_every_s: float = 10.0
-    ack_within_s: float = 1.0
+    ack_flush_s: float = 1.0
     broadcast_spread_s: float = 30.0
     resume: ResumeOptions = field(default_factory=ResumeOptions)
     ranges: CatchUpOptions = field(default_factory=CatchUpOptions)

@@ -103,19 +103,20 @@ async def gather_results[T](
 
 @final
 class WorkQueue[T: Hashable]:
-    """`work` decides itself what to do about errors; one that leaves it is reported and the crew goes on.
+    """A queue of distinct items, each processed once by `work`, at most `max_concurrent` at a time.
 
-    Work that steps `aside` gives up its place meanwhile, and gets the next free one before anything new is begun.
+    An error that `work` raises is reported, and the queue continues with the next item. Work that calls `release_slot`
+    frees its slot meanwhile. When it returns, it gets the next free slot before any new item starts.
     """
 
     def __init__(
         self,
         work: Callable[[T], Awaitable[None]],
-        at_once: int,
+        max_concurrent: int,
         report: Callable[[str, BaseException], None],
     ) -> None:
         self._work = work
-        self._at_once = at_once
+        self._max_concurrent = max_concurrent
         self._report = report
         self._waiting: dict[T, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -127,12 +128,12 @@ class WorkQueue[T: Hashable]:
         return len(self._waiting) + len(self._tasks)
 
     def add(self, item: T) -> None:
-        """Once, however often it is said before its turn comes."""
+        """Queue an item. An item that already waits is not queued twice."""
         self._waiting[item] = None
         self._fill()
 
     async def wait_idle(self, within_s: float) -> None:
-        """What is not done by then is left."""
+        """Wait until the running work has ended, at most `within_s`. Then drop waiting items and cancel the rest."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=within_s)
         self._waiting.clear()
@@ -141,16 +142,16 @@ class WorkQueue[T: Hashable]:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _fill(self) -> None:
-        """Start one more worker if there is work and a place for it."""
-        # not by the tasks: one that has just ended is among them until its callback has run
-        if self._waiting and self._working < self._at_once:
+        """Start one more worker if an item waits and a slot is free."""
+        # `len(self._tasks)` would be wrong here: a task that has just ended is removed later, by its callback.
+        if self._waiting and self._working < self._max_concurrent:
             self._working += 1
             task = asyncio.get_running_loop().create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _run(self) -> None:
-        """Work until nothing waits. The place is then free, or goes to work that comes back from `aside`."""
+        """Work until no item waits, or until work that called `release_slot` needs the slot."""
         try:
             while self._waiting and not self._returning:
                 item = next(iter(self._waiting))
@@ -164,11 +165,11 @@ class WorkQueue[T: Hashable]:
         try:
             with turn:
                 await self._work(item)
-        except Exception as error:  # noqa: BLE001 - one that fails must not end those behind it
+        except Exception as error:  # noqa: BLE001 - an item that fails must not stop the queue
             self._report("work for a device failed", error)
         finally:
             if not turn.is_held:
-                # it failed while it was aside: `_run` gives back a place, which this one no longer has
+                # It failed inside `release_slot`, without a slot. `_run` releases one at its end, so count one here.
                 self._working += 1
         self.done += 1
 
@@ -183,7 +184,7 @@ class WorkQueue[T: Hashable]:
         self._fill()
 
     async def _enter(self) -> None:
-        if self._working < self._at_once:
+        if self._working < self._max_concurrent:
             self._working += 1
             return
         back = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Buckets in Redis: one script, one round trip, whatever the number of buckets. Redis' clock is the clock."""
+"""Buckets in Redis: one script and one round trip for any number of buckets. Redis' clock decides."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,10 +23,10 @@ _KNOWN_S = 30 * 86_400
 
 
 class RedisBuckets:
-    """`timeout_s` is short: nobody waits for a limit longer than the work itself would take.
+    """Buckets in Redis. `timeout_s` is short: a limit must not take longer than the request that it limits.
 
     Names of buckets are addresses, phone numbers and users. They are hashed with a key, so that neither Redis nor its
-    append-only file shows them.
+    append-only file contains them.
     """
 
     def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
@@ -50,9 +50,9 @@ class RedisBuckets:
         return TakeResult(bool(is_allowed), tuple(levels))
 
     async def keys(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy]) -> list[Key]:
-        """The buckets of a tenant share a slot. Addresses without a tenant need not, so they are spread.
+        """Return the keys of buckets. Those of a tenant share a slot; those without a tenant are spread over all slots.
 
-        The period is in the key because the units of a level depend on it.
+        A key contains the period, because the units of a level depend on it.
         """
         secret = await self._names.read()
         return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
@@ -64,7 +64,7 @@ class RedisBuckets:
 
 
 class RedisKnownAddresses:
-    """Names that were seen in the last 30 days. Without Redis none is known, and nothing is recorded."""
+    """Names of the last 30 days. While Redis is unavailable, no name is known and none is recorded."""
 
     def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
         self._redis = redis

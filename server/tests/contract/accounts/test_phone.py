@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from fixtures.accounts_env import (
     ADDRESS,
-    CODE_LIFE_S,
+    CODE_TTL_S,
     NUMBER,
     OTHER_NUMBER,
     AccountsEnv,
@@ -116,7 +116,7 @@ async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: 
         early, late = await door.ask(), await door.ask()
         await door.outbox.join()
         codes = [text.split()[0] for _, text in door.sms.sent]
-        door.clock.now_s += CODE_LIFE_S - 2
+        door.clock.now_s += CODE_TTL_S - 2
         await door.answer(early, codes[0])
         door.clock.now_s += 2
         assert await code_of(door.answer(late, codes[1])) is Code.CREDENTIAL_INVALID
@@ -172,7 +172,7 @@ async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenAcco
 @pytest.mark.parametrize(
     ("kind", "number", "address"),
     [
-        (LimitKind.CODE_NUMBER_PLACE, NUMBER, ADDRESS),
+        (LimitKind.CODE_NUMBER_ADDRESS, NUMBER, ADDRESS),
         (LimitKind.CODE_NUMBER, NUMBER, "192.0.2.8"),
         (LimitKind.CODE_PREFIX, "+4915112399999", "192.0.2.8"),
         (LimitKind.CODE_ADDRESS, OTHER_NUMBER, ADDRESS),

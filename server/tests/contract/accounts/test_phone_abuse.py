@@ -62,7 +62,7 @@ async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenAc
             await end_of(door.ask(f"+49{n:03}{n:08}", f"203.0.{n}.1"))
         assert await code_of(door.ask(NUMBER, "198.51.100.250")) is Code.RATE_LIMITED
         assert await end_of(door.ask(NUMBER, home)) is None, "a place that has logged in has its own share"
-        bound = door.policies[LimitKind.CODE_NUMBER_PLACE].burst
+        bound = door.policies[LimitKind.CODE_NUMBER_ADDRESS].burst
         assert [await end_of(door.ask(NUMBER, home)) for _ in range(bound)].count(None) < bound
 
 

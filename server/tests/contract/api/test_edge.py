@@ -210,7 +210,7 @@ async def test_answers_are_not_kept_by_caches_nor_framed() -> None:
 async def test_the_root_leads_to_the_explorer_which_can_be_closed() -> None:
     root = await _call(house_without_engine(), "GET", "/")
     assert (root.status_code, root.headers["location"]) == (307, "/docs")
-    closed = house_without_engine(serves_docs=False)
+    closed = house_without_engine(serve_docs=False)
     for path in ("/", "/docs", "/openapi.json", "/docs/assets/swagger-ui.css"):
         assert (await _call(closed, "GET", path)).status_code == 404, path
 

@@ -29,7 +29,7 @@ from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 ROOT = Path(__file__).parents[4]
-SCHEMA = jsonschema_rs.validator_for((ROOT / "protocol/unreached.schema.json").read_text())
+SCHEMA = jsonschema_rs.validator_for((ROOT / "protocol/offline.schema.json").read_text())
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics
             await stage.send(other, ANNA, "elsewhere")
             await stage.send(chat, ANNA, "one")
             mention = Content(text="@ben", mentions=(BEN,))
-            await stage.sending(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
+            await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
             await office.deliver()
             await unreached.notify_offline(chat, BEN, await messages(office, chat))
         first, second = await heard(topics)
@@ -142,7 +142,7 @@ def test_the_badge_counts_what_is_unread_in_large_chats_too(work: RunDelivery, t
 
 
 def test_the_published_example_is_what_the_schema_allows() -> None:
-    sample = json.loads((ROOT / "protocol/unreached.sample.json").read_text())
+    sample = json.loads((ROOT / "protocol/offline.sample.json").read_text())
     SCHEMA.validate(sample)
     for name in sample:
         with pytest.raises(jsonschema_rs.ValidationError):

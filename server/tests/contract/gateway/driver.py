@@ -43,7 +43,7 @@ class Tokens:
 def dispatch_of(stage: UseCaseEnv) -> HandlerDeps:
     cases = GatewayUseCases(
         credentials=Tokens(stage.tenant),
-        send=stage.sending,
+        send=stage.sender.send,
         change=stage.change,
         history=stage.history,
         marking=build_chat_lists(stage.client, stage.ring, stage.clock).marking,

@@ -35,7 +35,7 @@ async def serve(name: str, max_message_bytes: int, *, compresses: bool) -> None:
     options = ListenOptions(
         rules=UpgradeRules(path="/"),
         max_message_bytes=max_message_bytes,
-        send_bound_bytes=4 * max_message_bytes,
+        max_send_buffer_bytes=4 * max_message_bytes,
         compresses=compresses,
     )
     carried_by = load_backend("websockets" if name == "websockets" else "picows", compresses=compresses)

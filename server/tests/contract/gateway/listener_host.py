@@ -63,7 +63,9 @@ class HostedListener:
         return self.guests[0]
 
 
-CROWD = ListenOptions(linger_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000)
+CROWD = ListenOptions(
+    close_timeout_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000
+)
 """All clients of a test come from one address."""
 
 

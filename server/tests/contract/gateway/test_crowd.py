@@ -88,7 +88,7 @@ async def _persistent(port: int) -> tuple[RawClient, int]:
 
 @pytest.mark.usefixtures("enough_files")
 async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: BackendName) -> None:
-    count, options = 600, AdmissionOptions(connects_per_s=200, burst=100)
+    count, options = 600, AdmissionOptions(max_connects_per_s=200, burst=100)
     began = time.monotonic()
     async with hosted(name, admit=make_admission(options, time.monotonic)) as host:
         arrived = await asyncio.gather(*(_persistent(host.port) for _ in range(count)))
@@ -98,7 +98,7 @@ async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: Ba
             client.reset()
     assert sum(refusals for _, refusals in arrived) > 0, "nobody was ever sent away"
     assert (
-        (count - options.burst) / options.connects_per_s
+        (count - options.burst) / options.max_connects_per_s
         <= took_s
         <= max_admission_delay_s(count, options) + 2
     )

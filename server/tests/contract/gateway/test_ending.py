@@ -26,7 +26,7 @@ from tidings.gateway.transport.ports import ListenOptions, TcpOptions
 from tidings.gateway.transport.websockets_transport import BackendName
 
 BOUND_BYTES = 100_000
-SLOW = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=0.5)
+SLOW = ListenOptions(max_send_buffer_bytes=BOUND_BYTES, slow_close_code=3_008, close_timeout_s=0.5)
 
 
 async def test_the_peers_close_is_answered_in_kind(name: BackendName) -> None:
@@ -94,7 +94,7 @@ async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: Backend
 
 
 async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: BackendName) -> None:
-    options = ListenOptions(linger_s=0.2)
+    options = ListenOptions(close_timeout_s=0.2)
     async with hosted(name, options) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001)
         assert await client.close_code() == 3_001
@@ -155,7 +155,7 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays
 async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_the_close(
     name: BackendName,
 ) -> None:
-    options = ListenOptions(send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, linger_s=5.0)
+    options = ListenOptions(max_send_buffer_bytes=BOUND_BYTES, slow_close_code=3_008, close_timeout_s=5.0)
     async with hosted(name, options) as host:
         client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
         async with client:
@@ -201,7 +201,7 @@ async def test_a_connection_that_keeps_up_is_not_closed_however_much_goes_throug
 
 
 async def test_the_listeners_close_ends_every_connection_within_the_linger_time(name: BackendName) -> None:
-    async with hosted(name, ListenOptions(linger_s=0.4)) as host:
+    async with hosted(name, ListenOptions(close_timeout_s=0.4)) as host:
         polite, silent = await RawClient.open(host.port), await RawClient.open(host.port)
         at_the_door = await RawClient.connect(host.port)
         await until(lambda: len(host.listener._doors) == 1)
@@ -218,7 +218,10 @@ async def test_the_listeners_close_ends_every_connection_within_the_linger_time(
 
 async def test_accepted_connections_have_the_options_of_the_listener(name: BackendName) -> None:
     tcp = TcpOptions(keepalive_idle_s=77, unacknowledged_s=33, send_buffer_bytes=40_000)
-    async with hosted(name, ListenOptions(tcp=tcp, linger_s=1.0)) as host, await RawClient.open(host.port):
+    async with (
+        hosted(name, ListenOptions(tcp=tcp, close_timeout_s=1.0)) as host,
+        await RawClient.open(host.port),
+    ):
         transport = host.guest.socket._transport  # type: ignore[attr-defined]  # a look inside
         sock = transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

@@ -144,7 +144,7 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
             await honest(*given)
 
         ranges._sending.range = late  # type: ignore[method-assign,assignment]
-        ranges._crew._working = ranges._crew._at_once
+        ranges._crew._working = ranges._crew._max_concurrent
         seat.positions[chat.chat].on_push(missed)
         ranges.schedule(seat, chat.chat)
         seat.is_registered = False

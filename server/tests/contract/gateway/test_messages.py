@@ -24,7 +24,7 @@ from fixtures.loops import until
 from tidings.gateway.transport.ports import ListenOptions
 from tidings.gateway.transport.websockets_transport import BackendName
 
-SMALL = ListenOptions(max_message_bytes=1_000, linger_s=1.0)
+SMALL = ListenOptions(max_message_bytes=1_000, close_timeout_s=1.0)
 
 
 async def test_a_text_comes_in_whole_and_goes_out_whole(name: BackendName) -> None:
@@ -192,7 +192,7 @@ async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: Back
             for size in sizes:
                 guest.socket.send(bytes([97 + round_]) * size)
 
-    wide = ListenOptions(send_bound_bytes=4_000_000, linger_s=1.0)
+    wide = ListenOptions(max_send_buffer_bytes=4_000_000, close_timeout_s=1.0)
     async with hosted(name, wide, on_text=flood) as host:
         client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
         async with client:

@@ -25,12 +25,12 @@ APP = "https://app.example"
 STRICT = ListenOptions(
     rules=UpgradeRules(
         origins=AllowedOrigins.parse([APP]),
-        allows_no_origin=False,
+        allow_missing_origin=False,
         subprotocols=("tidings.v2", "tidings.v1"),
         max_head_bytes=2_000,
         max_headers=20,
     ),
-    linger_s=1.0,
+    close_timeout_s=1.0,
 )
 ORIGIN = f"Origin: {APP}"
 
@@ -105,7 +105,7 @@ async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot()
     with pytest.raises(TidingsError, match="picows does not compress"):
         load_backend("picows", compresses=True)
     async with (
-        hosted("websockets", ListenOptions(compresses=True, linger_s=1.0)) as host,
+        hosted("websockets", ListenOptions(compresses=True, close_timeout_s=1.0)) as host,
         await RawClient.connect(host.port) as client,
     ):
         answer = await client.ask(request("Sec-WebSocket-Extensions: permessage-deflate"))
@@ -129,7 +129,7 @@ async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
     name: BackendName, trusted: tuple[str, ...], headers: list[str], client_address: str
 ) -> None:
     networks = tuple(ipaddress.ip_network(network) for network in trusted)
-    options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), linger_s=1.0)
+    options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.open(host.port, *headers):
         assert host.guest.upgrade.client == client_address
 
@@ -137,7 +137,9 @@ async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
 async def test_a_proxy_that_nobody_trusts_is_reported_once(
     name: BackendName, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = ListenOptions(unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies"), linger_s=1.0)
+    options = ListenOptions(
+        unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies"), close_timeout_s=1.0
+    )
     forwarded = "X-Forwarded-For: 203.0.113.9"
     async with hosted(name, options) as host:
         async with await RawClient.open(host.port):
@@ -149,7 +151,7 @@ async def test_a_proxy_that_nobody_trusts_is_reported_once(
 
 @pytest.mark.parametrize("raw", [b"", b"GET /v1/socket HTTP/1.1\r\nHost: slow", b"GET"])
 async def test_a_slow_request_is_cut_off_in_time(name: BackendName, raw: bytes) -> None:
-    options = ListenOptions(handshake_s=0.2, linger_s=1.0)
+    options = ListenOptions(handshake_timeout_s=0.2, close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         began = time.monotonic()
         assert (await client.ask(raw)).status == 408
@@ -158,7 +160,7 @@ async def test_a_slow_request_is_cut_off_in_time(name: BackendName, raw: bytes) 
 
 
 async def test_dripping_bytes_does_not_buy_time(name: BackendName) -> None:
-    options = ListenOptions(handshake_s=0.3, linger_s=1.0)
+    options = ListenOptions(handshake_timeout_s=0.3, close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         client.send(b"GET /v1/socket HTTP/1.1\r\nX-Drip: ")
         answer = asyncio.ensure_future(client.answer())
@@ -209,7 +211,7 @@ async def test_admission_that_never_answers_ends_with_the_handshake_time(name: B
         await asyncio.Event().wait()
         return None
 
-    options = ListenOptions(handshake_s=0.2, linger_s=1.0)
+    options = ListenOptions(handshake_timeout_s=0.2, close_timeout_s=1.0)
     async with hosted(name, options, admit=admit) as host, await RawClient.connect(host.port) as client:
         assert (await client.ask(request())).status == 408
         await until(lambda: not host.listener._doors)
@@ -226,7 +228,7 @@ async def test_admission_that_fails_lets_nobody_in(name: BackendName) -> None:
 
 
 async def test_a_full_gateway_refuses_until_somebody_leaves(name: BackendName) -> None:
-    options = ListenOptions(max_connections=2, linger_s=1.0, full_retry_ms=(100, 200))
+    options = ListenOptions(max_connections=2, close_timeout_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
         async with await RawClient.connect(host.port) as third:
@@ -242,7 +244,7 @@ async def test_a_full_gateway_refuses_until_somebody_leaves(name: BackendName) -
 
 
 async def test_idle_connections_make_room_for_a_client_that_speaks(name: BackendName) -> None:
-    options = ListenOptions(max_handshakes=2, handshake_s=30.0, linger_s=1.0)
+    options = ListenOptions(max_handshakes=2, handshake_timeout_s=30.0, close_timeout_s=1.0)
     async with hosted(name, options) as host:
         idle = [await RawClient.connect(host.port) for _ in range(5)]
         client = await RawClient.connect(host.port)
@@ -254,7 +256,7 @@ async def test_idle_connections_make_room_for_a_client_that_speaks(name: Backend
 
 
 async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: BackendName) -> None:
-    options = ListenOptions(max_connections_per_address=2, linger_s=1.0, full_retry_ms=(100, 200))
+    options = ListenOptions(max_connections_per_address=2, close_timeout_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
         async with await RawClient.connect(host.port) as third:
@@ -272,7 +274,7 @@ async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: Ba
 async def test_clients_of_a_trusted_proxy_have_a_share_each(name: BackendName) -> None:
     rules = UpgradeRules(trusted_proxies=(ipaddress.ip_network("127.0.0.1/32"),))
     options = ListenOptions(
-        rules=rules, max_connections_per_address=1, max_handshakes_per_address=1, linger_s=1.0
+        rules=rules, max_connections_per_address=1, max_handshakes_per_address=1, close_timeout_s=1.0
     )
     async with hosted(name, options) as host:
         idle = await RawClient.connect(host.port)

@@ -191,7 +191,7 @@ def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(play_po
         for n in range(5):
             await post.stage.send(chat, ANNA, f"m{n}")
         await post.deliver()
-        here = await post.gateway(ack_within_s=0.05)
+        here = await post.gateway(ack_flush_s=0.05)
         queue = here.routed._deps.queue
         assert len((await queue.drain(post.stage.tenant, BEN)).waiting) == 6
         ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
@@ -292,7 +292,7 @@ def calls(post: GatewayEnv, *patterns: str) -> int:
 def test_acks_of_what_was_pushed_cost_one_write_and_no_read(play_post: RunGateways) -> None:
     async def scene(post: GatewayEnv) -> None:
         chat = await small(post)
-        here = await post.gateway(ack_within_s=600)
+        here = await post.gateway(ack_flush_s=600)
         ben, other = await here.live(BEN), await here.live(BEN, "laptop")
         sent = [await post.say(chat, ANNA) for _ in range(5)][-1]
         await until(lambda: sent in ben.sequences(chat) and sent in other.sequences(chat), WITHIN_S)

@@ -38,7 +38,7 @@ async def knows(screen: ScreenDevice, chat: ChatKey, user: UserId, part: str, se
 def test_ticks_move_from_sent_to_read_across_gateways(play_post: RunGateways) -> None:
     async def scene(post: GatewayEnv) -> None:
         chat = await direct(post)
-        one, two = await post.gateway(ack_within_s=0.02), await post.gateway(ack_within_s=0.02)
+        one, two = await post.gateway(ack_flush_s=0.02), await post.gateway(ack_flush_s=0.02)
         anna, ben = await one.live(ANNA), await two.live(BEN)
         await looks(anna, chat)
         sent = await post.say(chat, ANNA)
@@ -75,7 +75,7 @@ def test_many_acks_of_a_group_are_one_frame_in_a_window(play_post: RunGateways) 
     async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(*CROWD)
         await post.deliver()
-        here = await post.gateway(ack_within_s=0.02)
+        here = await post.gateway(ack_flush_s=0.02)
         anna = await here.live(ANNA)
         crowd = [await here.live(user, f"d-{user}") for user in CROWD]
         await looks(anna, chat)
@@ -120,7 +120,7 @@ def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(play_post: 
 def test_nobody_is_told_of_members_of_a_large_chat(play_post: RunGateways) -> None:
     async def scene(post: GatewayEnv) -> None:
         chat, beside = await large(post), await direct(post)
-        here = await post.gateway(ack_within_s=0.02)
+        here = await post.gateway(ack_flush_s=0.02)
         anna, ben = await here.live(ANNA), await here.live(BEN)
         anna.say(subscribe={"chats": [chat.chat]})
         await looks(anna, beside)
@@ -141,7 +141,7 @@ def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(play_post: RunGa
     async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(BEN, CLEO)
         await post.deliver()
-        here = await post.gateway(ack_within_s=0.02)
+        here = await post.gateway(ack_flush_s=0.02)
         anna, ben, cleo = await here.live(ANNA), await here.live(BEN), await here.live(CLEO)
         await looks(anna, chat)
         await looks(cleo, chat)
@@ -164,7 +164,7 @@ def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(play_po
     async def scene(post: GatewayEnv) -> None:
         chat, group = await direct(post), await post.stage.group(BEN)
         await post.deliver()
-        here = await post.gateway(ack_within_s=0.02)
+        here = await post.gateway(ack_flush_s=0.02)
         anna, ben = await here.live(ANNA), await here.live(BEN)
         await looks(anna, chat, group)
         await post.stage.manage.block(post.stage.tenant, by(BEN), ANNA)
@@ -191,7 +191,7 @@ def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(play_post: 
     async def scene(post: GatewayEnv) -> None:
         chat, his = await direct(post), await post.stage.group(CLEO)
         await post.deliver()
-        here = await post.gateway(ack_within_s=0.02)
+        here = await post.gateway(ack_flush_s=0.02)
         anna, ben, cleo = await here.live(ANNA), await here.live(BEN), await here.live(CLEO)
         cleo.say(id=5, subscribe={"chats": [chat.chat, "d-not-there"]})
         await looks(cleo, his)
@@ -274,7 +274,7 @@ def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(
         await looks(anna, chat)
         channel = one.routed.ephemeral.chats.channels.get(chat)
         assert channel is not None
-        subscription: Any = channel.listening
+        subscription: Any = channel.subscription
         subscription._sink, kept = (lambda _: None), subscription._sink
         ben.say(read={"chat": chat.chat, "sequence": 1})
         await knows(ben, chat, BEN, "read", 1)
@@ -295,8 +295,8 @@ class Slow:
         self._real = real
         self.read, self.go = asyncio.Event(), asyncio.Event()
 
-    async def of(self, chat: ChatKey) -> ReceiptSnapshot:
-        state: ReceiptSnapshot = await self._real.of(chat)
+    async def read_snapshot(self, chat: ChatKey) -> ReceiptSnapshot:
+        state: ReceiptSnapshot = await self._real.read_snapshot(chat)
         self.read.set()
         await self.go.wait()
         return state
@@ -307,7 +307,8 @@ def test_what_is_told_while_the_state_is_read_is_in_it(play_post: RunGateways) -
         chat = await direct(post)
         one, two = await post.gateway(), await post.gateway()
         anna, ben = await one.live(ANNA), await two.live(BEN)
-        slow = one.routed.ephemeral.chats._whole = Slow(one.routed.ephemeral.chats._whole)
+        chats: Any = one.routed.ephemeral.chats
+        slow = chats._snapshots = Slow(chats._snapshots)
         anna.say(subscribe={"chats": [chat.chat]})
         await asyncio.wait_for(slow.read.wait(), WITHIN_S)
         channel = one.routed.ephemeral.chats.channels.get(chat)

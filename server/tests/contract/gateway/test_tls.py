@@ -26,7 +26,11 @@ def options(authority: trustme.CA) -> ListenOptions:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("localhost").configure_cert(context)
     return ListenOptions(
-        tls=context, send_bound_bytes=BOUND_BYTES, slow_close_code=3_008, handshake_s=2.0, linger_s=1.0
+        tls=context,
+        max_send_buffer_bytes=BOUND_BYTES,
+        slow_close_code=3_008,
+        handshake_timeout_s=2.0,
+        close_timeout_s=1.0,
     )
 
 
@@ -81,7 +85,7 @@ async def test_many_messages_to_a_slow_reader_arrive_unharmed(
     name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     sizes = [70_000, 10, 9_000, 1, 8_193, 200_000, 3]
-    async with hosted(name, replace(options, send_bound_bytes=4_000_000)) as host:
+    async with hosted(name, replace(options, max_send_buffer_bytes=4_000_000)) as host:
         client = await RawClient.connect(host.port, trust, receive_buffer_bytes=4_096)
         async with client:
             assert (await client.ask(request())).status == 101
@@ -95,7 +99,7 @@ async def test_many_messages_to_a_slow_reader_arrive_unharmed(
 async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
     name: BackendName, options: ListenOptions, raw: bytes, trust: ssl.SSLContext
 ) -> None:
-    async with hosted(name, replace(options, handshake_s=0.5)) as host:
+    async with hosted(name, replace(options, handshake_timeout_s=0.5)) as host:
         async with await RawClient.connect(host.port) as client:
             client.send(raw)
             await until(lambda: host.listener.tally.handshakes_failed == 1)

@@ -21,16 +21,16 @@ PAUSE_S = 0.1
 MESSAGES = 150
 """Of 3,500 bytes each: more than the buffers of one connection hold."""
 REDUCED = {
-    "TIDINGS_GATEWAY_RESUMES_AT_ONCE": "2",
+    "TIDINGS_GATEWAY_MAX_CONCURRENT_RESUMES": "2",
     "TIDINGS_GATEWAY_TENANT_SHARE": "0.8",
     "TIDINGS_GATEWAY_MAX_CONNECTIONS": "40",
     "TIDINGS_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "20",
     "TIDINGS_GATEWAY_MAX_DEVICES_PER_USER": "5",
     "TIDINGS_GATEWAY_MAX_HANDSHAKES": "20",
     "TIDINGS_GATEWAY_MAX_HANDSHAKES_PER_ADDRESS": "8",
-    "TIDINGS_GATEWAY_CONNECTS_PER_S": "40",
+    "TIDINGS_GATEWAY_MAX_CONNECTS_PER_S": "40",
     "TIDINGS_GATEWAY_CONNECT_BURST": "40",
-    "TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS": "20",
+    "TIDINGS_GATEWAY_MAX_CONNECTS_PER_S_PER_ADDRESS": "20",
 }
 
 
@@ -127,8 +127,8 @@ async def test_a_gateway_without_shares_is_caught(besieged: Besieged) -> None:
     """Show that the check can fail: one address may take every connection here."""
     shared = {
         "TIDINGS_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "40",
-        "TIDINGS_GATEWAY_CONNECTS_PER_S_PER_ADDRESS": "1000",
-        "TIDINGS_GATEWAY_CONNECTS_PER_S": "1000",
+        "TIDINGS_GATEWAY_MAX_CONNECTS_PER_S_PER_ADDRESS": "1000",
+        "TIDINGS_GATEWAY_MAX_CONNECTS_PER_S": "1000",
         "TIDINGS_GATEWAY_CONNECT_BURST": "1000",
     }
     port = started(besieged.evil, **shared).socket_port

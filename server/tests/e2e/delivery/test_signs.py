@@ -10,10 +10,10 @@ from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 QUICK = {
-    "GATEWAY_ACK_WITHIN_S": "0.05",
+    "GATEWAY_ACK_FLUSH_S": "0.05",
     "GATEWAY_LEASE_S": "6",
     "GATEWAY_RENEW_EVERY_S": "1",
-    "SIGNS_PRESENCE_HOLD_S": "2",
+    "EPHEMERAL_PRESENCE_GRACE_S": "2",
 }
 
 

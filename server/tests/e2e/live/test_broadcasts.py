@@ -23,7 +23,7 @@ SPREAD_S = 6.0
 async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the_stated_time(
     city: InstallationProcesses,
 ) -> None:
-    one, two = city.ready("gateway", "gateway", NOTICES_BROADCAST_SPREAD_S=str(SPREAD_S))
+    one, two = city.ready("gateway", "gateway", INBOXES_BROADCAST_SPREAD_S=str(SPREAD_S))
     async with server_of(city) as server, AsyncExitStack() as stack:
         phones = [
             await stack.enter_async_context(
@@ -55,7 +55,7 @@ async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the
 async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
     city: InstallationProcesses,
 ) -> None:
-    one, two, _ = city.ready("gateway", "gateway", "notices", NOTICES_BROADCAST_SPREAD_S="0.5")
+    one, two, _ = city.ready("gateway", "gateway", "notices", INBOXES_BROADCAST_SPREAD_S="0.5")
     async with server_of(city) as server, AsyncExitStack() as stack:
         users = [f"user{number}" for number in range(12)]
         await server.ask("PUT", "/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
@@ -89,7 +89,7 @@ async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(
     city: InstallationProcesses,
 ) -> None:
     """Whoever appended has his word refused; the channels stand anew, and the log knows."""
-    gateway = city.ready("gateway", NOTICES_BROADCAST_SPREAD_S="0.5")[0]
+    gateway = city.ready("gateway", INBOXES_BROADCAST_SPREAD_S="0.5")[0]
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         first = await server.broadcast("before")
         await until(lambda: phone.heard("added") == [first], LONG_S)

@@ -20,7 +20,7 @@ _SHORT_S, _LONG_S = 12.0, 60.0
 _SHORT_LEASE: Final = {"GATEWAY_LEASE_S": "8", "GATEWAY_RENEW_EVERY_S": "2"}
 """Shorter than the freeze, as the usual lease of 30 s is shorter than the freeze of the full form."""
 _BRIEF_S: Final = 4.0
-_SOON_AGAIN: Final = {"RELAY_PATIENCE_S": "1"}
+_SOON_AGAIN: Final = {"RELAY_AUDIT_DELAY_S": "1"}
 _AGAIN_WITHIN_S: Final = 20.0
 _ROUTED_WITHIN_S: Final = 120.0
 _HEALED_WITHIN_S: Final = 180.0

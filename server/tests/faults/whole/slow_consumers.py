@@ -10,7 +10,7 @@ from tidings_harness.workload.scenario import Scenario
 
 _EVERY = 4
 _CLOSES = "tidings_socket_closes_total{"
-_SMALL = {"GATEWAY_SEND_BOUND_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "8192"}
+_SMALL = {"GATEWAY_MAX_SEND_BUFFER_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "8192"}
 """So that a few hundred kilobytes are more than a gateway holds for somebody."""
 
 

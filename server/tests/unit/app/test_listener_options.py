@@ -19,7 +19,7 @@ def listened(given: GatewaySettings) -> ListenOptions:
 
 def test_lists_are_split_and_networks_are_networks() -> None:
     given = GatewaySettings(
-        origins="https://a.example, https://b.example", trusted_proxies="10.0.0.0/8, 192.0.2.7"
+        allowed_origins="https://a.example, https://b.example", trusted_proxies="10.0.0.0/8, 192.0.2.7"
     )
     rules = listened(given).rules
     assert rules.origins.exact == {"https://a.example", "https://b.example"}
@@ -34,7 +34,7 @@ def test_the_settings_defaults_are_those_of_the_options() -> None:
     made, meant = listened(GatewaySettings(port=0)), ListenOptions()
     different = {"slow_close_code", "slow_close_reason", "unnamed_proxy"}
     assert {f for f in ListenOptions.__slots__ if getattr(made, f) != getattr(meant, f)} == different
-    assert admission_options(GatewaySettings()).connects_per_s == 500
+    assert admission_options(GatewaySettings()).max_connects_per_s == 500
 
 
 def test_a_proxy_is_reported_only_while_the_operator_has_not_decided() -> None:

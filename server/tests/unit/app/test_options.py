@@ -89,7 +89,7 @@ def test_a_process_lives_and_speaks_as_set(given: Given) -> None:
             TELEMETRY_TRACE_RATIO="0.5",
             PROCESS_ADMIN_PORT="9000",
             PROCESS_DRAIN_S="1.5",
-            PROCESS_LOOP_EXIT_S="7",
+            PROCESS_WATCHDOG_EXIT_S="7",
         ),
         "api",
     )

@@ -8,7 +8,7 @@ import pytest
 from tidings.gateway.admission import AdmissionOptions, ConnectLimiter, make_admission, max_admission_delay_s
 from tidings.gateway.transport.ports import UpgradeRefusal, UpgradeRequest
 
-OPTIONS = AdmissionOptions(connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
+OPTIONS = AdmissionOptions(max_connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
 
 
 def storm(
@@ -46,7 +46,7 @@ def test_nobody_is_sent_away_many_times() -> None:
 def test_no_second_of_a_storm_lets_in_more_than_the_rate_and_the_burst() -> None:
     entered = sorted(storm(5_000, OPTIONS, seed=2)[0])
     most = max(sum(start <= at < start + 1 for at in entered) for start in entered[::50])
-    assert most <= OPTIONS.burst + OPTIONS.connects_per_s + 1
+    assert most <= OPTIONS.burst + OPTIONS.max_connects_per_s + 1
 
 
 def test_those_who_are_told_to_wait_come_back_evenly() -> None:
@@ -58,7 +58,7 @@ def test_those_who_are_told_to_wait_come_back_evenly() -> None:
 
 
 def test_those_who_are_told_the_same_moment_are_parted_by_the_jitter() -> None:
-    options = AdmissionOptions(connects_per_s=500, burst=1, jitter_s=1.0)
+    options = AdmissionOptions(max_connects_per_s=500, burst=1, jitter_s=1.0)
     early, late = ConnectLimiter(options, 0.0, lambda: 0.0), ConnectLimiter(options, 0.0, lambda: 1.0)
     assert early.take(0.0) is late.take(0.0) is None
     assert (early.take(0.0), late.take(0.0)) == (2, 1_002)
@@ -70,7 +70,7 @@ def test_a_calm_second_lets_everybody_in_at_once() -> None:
 
 
 def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() -> None:
-    options = AdmissionOptions(connects_per_s=10, burst=1, jitter_s=1.0, max_wait_s=5.0)
+    options = AdmissionOptions(max_connects_per_s=10, burst=1, jitter_s=1.0, max_wait_s=5.0)
     bucket = ConnectLimiter(options, 0.0, random.Random(4).random)
     waits_ms = [wait for _ in range(1_000) if (wait := bucket.take(0.0)) is not None]
     assert max(waits_ms) <= 6_000
@@ -80,7 +80,7 @@ def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() ->
 
 def test_the_door_is_told_with_a_code_and_a_time() -> None:
     now = [0.0]
-    admit = make_admission(AdmissionOptions(connects_per_s=1, burst=1), lambda: now[0])
+    admit = make_admission(AdmissionOptions(max_connects_per_s=1, burst=1), lambda: now[0])
     upgrade = UpgradeRequest("/", "192.0.2.1", None, None, "", None, None)
     assert admit(upgrade) is None
     refused = admit(upgrade)
@@ -96,7 +96,7 @@ def upgrade_from(client: str) -> UpgradeRequest:
 @pytest.mark.parametrize("attackers", [1, 4], ids=["one address", "as many as take all there is"])
 def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attackers: int) -> None:
     now = [0.0]
-    options = AdmissionOptions(connects_per_s=20, burst=20, per_address_per_s=10.0)
+    options = AdmissionOptions(max_connects_per_s=20, burst=20, per_address_per_s=10.0)
     admit = make_admission(options, lambda: now[0])
     flood = [upgrade_from(f"198.51.100.{n}") for n in range(attackers)]
     let_in = 0

@@ -308,7 +308,7 @@ async def test_a_stuck_busy_chat_takes_bounded_room_and_is_published_whole() -> 
 
 
 async def test_a_shard_is_read_no_further_while_too_much_waits() -> None:
-    scene = RelayEnv(times=RelayTiming(lease_s=15, discover_s=0, round_s=0.001, max_waiting=10))
+    scene = RelayEnv(times=RelayTiming(lease_s=15, discover_every_s=0, round_s=0.001, max_waiting=10))
     scene.streams.page_records = 5
     scene.streams.open("s")
     for number in range(40):

@@ -83,7 +83,7 @@ class DynamoCodeStore:
 
     def __init__(self, client: DynamoClient, keys: RowKeys) -> None:
         self._client = client
-        self._rows = AuthenticatedRows(keys, beside=frozenset({"tries"}))
+        self._rows = AuthenticatedRows(keys, unprotected=frozenset({"tries"}))
 
     async def put(
         self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /

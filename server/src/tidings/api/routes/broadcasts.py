@@ -71,7 +71,7 @@ async def send_broadcast(
     first answer with status 200.
     """
     named = None if key is None else optional_idempotency_key(key)
-    sent = await call.edge.services.notifications.broadcast(call.tenant, inbox, body.to_request(), named)
+    sent = await call.edge.services.notifications.broadcast.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
     return BroadcastCreatedResponse.of(sent)
@@ -92,7 +92,7 @@ async def estimate_broadcast(
 ) -> EstimateResponse:
     """Estimate how many users a broadcast would reach and what it would cost. Sends nothing."""
     _ = inbox
-    reach = (await call.edge.services.notifications.estimate(call.tenant, body.segment)).of_percent(
+    reach = (await call.edge.services.notifications.reach.estimate(call.tenant, body.segment)).of_percent(
         body.percent
     )
     return EstimateResponse.of(reach, estimate_cost(reach.users))

@@ -146,7 +146,7 @@ async def send_notification(
     """
     named = None if key is None else optional_idempotency_key(key)
     await charge_recipients(call.edge.services.limits, call.tenant, len(body.uids))
-    sent = await call.edge.services.notifications.send(call.tenant, inbox, body.to_request(), named)
+    sent = await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
     return NotificationSentResponse.of(sent)

@@ -89,7 +89,7 @@ async def send_message(
 
     A retry with the same `client_message_id` returns the first answer with status 200.
     """
-    sent = await call.services.send(
+    sent = await call.services.sender.send(
         call.chat(chat),
         call.user,
         required_idempotency_key(key, body.client_message_id),

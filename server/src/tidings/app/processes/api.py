@@ -52,9 +52,8 @@ from tidings.app.wiring.options import (
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
 from tidings.chats.queries import ChatQueries
-from tidings.chats.store import DynamoChatReader
 from tidings.ephemeral.receipts import ReceiptPublisher
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
@@ -98,7 +97,7 @@ class HttpServer(Component):
         self._socket, self._server = listening, server
         self._ticking = self._tasks.spawn("http ticks", server.main_loop())
         host, port = listening.getsockname()[:2]
-        log.info("listening", host=host, port=port, shares_port=self._settings.api.shares_port)
+        log.info("listening", host=host, port=port, reuse_port=self._settings.api.reuse_port)
 
     @override
     async def stop(self) -> None:
@@ -119,7 +118,12 @@ class HttpServer(Component):
         proxies = tuple(map(ip_network, trusted_proxies(self._settings)))
         unnamed = UntrustedProxyDetector("api.trusted_proxies") if api.trusted_proxies is None else None
         return HttpBounds(
-            api.receive_s, api.keep_alive_s, api.docs_root, room, proxies=proxies, unnamed_proxy=unnamed
+            api.request_timeout_s,
+            api.keep_alive_s,
+            api.docs_root,
+            room,
+            proxies=proxies,
+            unnamed_proxy=unnamed,
         )
 
     def _config(self, app: Asgi) -> uvicorn.Config:
@@ -145,7 +149,7 @@ def open_http_socket(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
     try:
         made = socket.create_server(
-            (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.shares_port
+            (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.reuse_port
         )
     except OSError as error:
         raise TidingsError(
@@ -208,18 +212,22 @@ class ApiWiring:
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
-        told = delivery.make_on_commit(self.publisher, self.host)
-        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+        commits = delivery.make_on_commit(self.publisher, self.host)
+        lists = build_chat_lists(
+            client, keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
+        )
         epoch = self.engines.epoch
-        cases = chats.build_chat_services(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
+        cases = chats.build_chat_services(
+            client, keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
+        )
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
         return ApiServices(
             credentials=credentials,
             chats=cases.manage,
-            queries=ChatQueries(DynamoChatReader(client, cases.rows)),
-            send=cases.send,
+            queries=ChatQueries(cases.rows),
+            sender=cases.sender,
             change=cases.change,
             history=cases.history,
             chat_list=lists.chat_list,
@@ -249,7 +257,7 @@ class ApiWiring:
         _ = self.host.tasks.spawn("revocations", watch.run())
 
     def _notifications(self) -> NotificationServices:
-        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.notices
+        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
         client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
         cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
         return notification_services(cases)
@@ -291,9 +299,9 @@ def _options(settings: Settings) -> ApiOptions:
         max_body_depth=api.max_body_depth,
         max_body_values=api.max_body_values,
         docs_root=api.docs_root,
-        trusts_trace=api.trusts_trace,
+        trust_traceparent=api.trust_traceparent,
         allowed_origins=allowed_origins(settings),
-        serves_docs=api.serves_docs,
+        serve_docs=api.serve_docs,
     )
 
 

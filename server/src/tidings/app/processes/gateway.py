@@ -53,7 +53,7 @@ from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener
 from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -156,10 +156,10 @@ def make_listen_options(settings: Settings) -> ListenOptions:
 
 def make_drain_options(settings: Settings) -> DrainOptions:
     given = settings.gateway
-    needs_s = given.drain_spread_s + _GRACE_S + given.linger_s + _SETTLE_S
+    needs_s = given.drain_spread_s + _GRACE_S + given.close_timeout_s + _SETTLE_S
     if needs_s > settings.process.stop_s:
         raise ValueError(
-            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.linger_s and "
+            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.close_timeout_s and "
             f"{_GRACE_S + _SETTLE_S:g} s), and there are {settings.process.stop_s:g}"
         )
     return DrainOptions(
@@ -177,13 +177,15 @@ def make_node_options(settings: Settings) -> NodeOptions:
             f"gateway.renew_every_s: a lease of {given.lease_s:g} s (gateway.lease_s) is to be renewed at least "
             f"twice in its time, not every {given.renew_every_s:g} s"
         )
-    tails = TailLimits(given.tail_chats, given.tail_entries)
+    tails = TailLimits(given.initial_chats, given.initial_entries)
     return NodeOptions(
         renew_every_s=given.renew_every_s,
-        ack_within_s=given.ack_within_s,
-        broadcast_spread_s=settings.notices.broadcast_spread_s,
-        resume=ResumeOptions(at_once=given.resumes_at_once, tenant_share=given.tenant_share, tails=tails),
-        ranges=CatchUpOptions(tail=given.tail_entries),
+        ack_flush_s=given.ack_flush_s,
+        broadcast_spread_s=settings.inboxes.broadcast_spread_s,
+        resume=ResumeOptions(
+            at_once=given.max_concurrent_resumes, tenant_share=given.tenant_share, tails=tails
+        ),
+        ranges=CatchUpOptions(tail=given.initial_entries),
     )
 
 
@@ -216,7 +218,11 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         lists = build_chat_lists(
-            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+            engines.dynamo.value,
+            engines.keys.value,
+            host.clock,
+            gains.value.publish_soon,
+            epoch=engines.epoch,
         )
         made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
         export_gateway(host.metrics, made)
@@ -281,17 +287,17 @@ class GatewayWiring:
 
     def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
         client, keys = self.engines.dynamo.value, self.engines.keys.value
-        told = delivery.make_on_commit(self.publisher, self.host)
+        commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, told, self.lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, self.lists.directs.intervals, epoch=epoch
         )
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         return GatewayUseCases(
             credentials=credentials,
-            send=cases.send,
+            send=cases.sender.send,
             change=cases.change,
             history=cases.history,
             marking=self.lists.marking,
@@ -300,7 +306,7 @@ class GatewayWiring:
         )
 
     def _inboxes(self) -> InboxUseCases:
-        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.notices
+        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
         client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
         cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
         return inbox_use_cases(cases)

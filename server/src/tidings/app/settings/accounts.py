@@ -15,7 +15,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(description="The longest life that a user's token may have.", ge=60, le=30 * 86_400),
     ] = 86_400
-    token_kept_s: Annotated[
+    token_cache_s: Annotated[
         float,
         Meta(
             description="For how long a token that was verified is taken again without a look at keys and "
@@ -50,7 +50,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
         float,
         Meta(description="Tokens with unknown keys cause one fetch per tenant in this time.", ge=1, le=600),
     ] = 30.0
-    jwks_outage_s: Annotated[
+    jwks_stale_s: Annotated[
         float,
         Meta(description="While the URL fails, keys are used until they are this old.", ge=60, le=86_400),
     ] = 3600.0
@@ -58,7 +58,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
     jwks_max_bytes: Annotated[
         int, Meta(description="The largest JWKS document that is taken.", ge=1024, le=1_048_576)
     ] = 65_536
-    jwks_reach: Annotated[
+    jwks_network: Annotated[
         Literal["public", "private", "local"],
         Meta(
             description="Where JWKS URLs may lead. `public`: public addresses, by https; `private`: those of "
@@ -72,10 +72,12 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
             "of users that were made before are sent a code. Who asks can't tell."
         ),
     ] = "open"
-    code_life_s: Annotated[
+    code_ttl_s: Annotated[
         int, Meta(description="How long a code that was sent by SMS is good.", ge=60, le=3600)
     ] = 600
-    access_life_s: Annotated[int, Meta(description="How long an access token is good.", ge=60, le=3600)] = 600
+    access_token_ttl_s: Annotated[
+        int, Meta(description="How long an access token is good.", ge=60, le=3600)
+    ] = 600
     session_idle_days: Annotated[
         int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
     ] = 60
@@ -96,7 +98,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
             le=1000,
         ),
     ] = 50
-    session_check_s: Annotated[
+    session_cache_s: Annotated[
         float,
         Meta(
             description="How long a process may use what it has read of a session. One that was ended is refused "
@@ -105,7 +107,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
             le=600,
         ),
     ] = 10.0
-    user_check_s: Annotated[
+    user_cache_s: Annotated[
         float,
         Meta(
             description="How long a process may use what it has read of a user: whether they exist, are suspended or "

@@ -18,7 +18,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         "127.0.0.1"
     )
     port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8081
-    shares_port: Annotated[
+    reuse_port: Annotated[
         bool,
         Meta(
             description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
@@ -33,7 +33,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         Literal["off", "deflate"],
         Meta(description="`deflate`: for devices that offer it, at much CPU; with `websockets` only."),
     ] = "off"
-    origins: Annotated[
+    allowed_origins: Annotated[
         str | None,
         Meta(
             description="Origins of web pages that may connect, exactly as browsers send them "
@@ -41,7 +41,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
             "port of this machine. Unset: no web page."
         ),
     ] = None
-    allows_no_origin: Annotated[
+    allow_missing_origin: Annotated[
         bool, Meta(description="Whoever sends no origin may connect: apps and servers do not, browsers do.")
     ] = True
     trusted_proxies: Annotated[
@@ -63,7 +63,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     max_frame_bytes: Annotated[
         Bytes, Meta(description="A longer message from a device closes its connection.")
     ] = 65_536
-    send_bound_bytes: Annotated[
+    max_send_buffer_bytes: Annotated[
         Bytes,
         Meta(
             description="What may wait for a slow device, beside `kernel_send_bytes`; then it is told to reconnect."
@@ -91,7 +91,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     tenant_share: Annotated[
         float,
         Meta(
-            description="Share of `max_connections` and `resumes_at_once` that one tenant may take. "
+            description="Share of `max_connections` and `max_concurrent_resumes` that one tenant may take. "
             "1 where there is one tenant.",
             gt=0,
             le=1,
@@ -106,16 +106,16 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     max_handshakes_per_address: Annotated[
         Count, Meta(description="The same for one address; not counted for `trusted_proxies`.")
     ] = 32
-    handshake_s: Annotated[
+    handshake_timeout_s: Annotated[
         Seconds, Meta(description="From the connection to the end of the request, TLS included.")
     ] = 5.0
-    linger_s: Annotated[
+    close_timeout_s: Annotated[
         Seconds, Meta(description="How long a closed connection may take to end; then it is cut.")
     ] = 5.0
-    connects_per_s: Annotated[
+    max_connects_per_s: Annotated[
         float, Meta(description="New connections a second; the others are told when to return.", gt=0)
     ] = 500.0
-    connects_per_s_per_address: Annotated[
+    max_connects_per_s_per_address: Annotated[
         float,
         Meta(description="The same for one address, with five seconds' worth at once.", gt=0),
     ] = 20.0
@@ -129,13 +129,13 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     renew_every_s: Annotated[
         Seconds, Meta(description="How often routes are renewed; a third of `lease_s`, or less.")
     ] = 10.0
-    ack_within_s: Annotated[
+    ack_flush_s: Annotated[
         Seconds, Meta(description="An ack waits so long for others of the same user and chat.")
     ] = 1.0
-    resumes_at_once: Annotated[
+    max_concurrent_resumes: Annotated[
         Count, Meta(description="Devices that are given what they missed at the same time; the next wait.")
     ] = 64
-    tail_chats: Annotated[
+    initial_chats: Annotated[
         Count, Meta(description="Of so many chats, the newest, a new device gets the last entries at once.")
     ] = 20
-    tail_entries: Annotated[Count, Meta(description="So many of them.", le=200)] = 20
+    initial_entries: Annotated[Count, Meta(description="So many of them.", le=200)] = 20

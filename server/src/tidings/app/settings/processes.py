@@ -66,12 +66,12 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = 5.0
     stop_s: Annotated[Seconds, Meta(description="How long all its parts may take to stop.")] = 20.0
-    loop_warn_s: Annotated[
+    watchdog_warn_s: Annotated[
         Seconds, Meta(description="A loop that is blocked so long is told in the log.")
     ] = 5.0
-    loop_exit_s: Annotated[Seconds, Meta(description="A loop that is blocked so long ends the process.")] = (
-        30.0
-    )
+    watchdog_exit_s: Annotated[
+        Seconds, Meta(description="A loop that is blocked so long ends the process.")
+    ] = 30.0
 
 
 class ApiSettings(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         "127.0.0.1"
     )
     port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8080
-    shares_port: Annotated[
+    reuse_port: Annotated[
         bool,
         Meta(
             description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
@@ -95,7 +95,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
             ge=1,
         ),
     ] = 75
-    receive_s: Annotated[
+    request_timeout_s: Annotated[
         Seconds, Meta(description="A request that is not whole after this is answered 408.")
     ] = 30.0
     max_connections: Annotated[
@@ -138,7 +138,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
             "port of this machine. Unset: no web page."
         ),
     ] = None
-    serves_docs: Annotated[
+    serve_docs: Annotated[
         bool,
         Meta(description="Serve the explorer at `/docs` and the description at `/openapi.json` to anybody."),
     ] = True
@@ -148,7 +148,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
             description="Put before `errors/{code}`, the link of a problem to the page of its code, which the API serves."
         ),
     ] = "/"
-    trusts_trace: Annotated[
+    trust_traceparent: Annotated[
         bool, Meta(description="A caller's `traceparent` is gone on with; only where callers are your own.")
     ] = False
     access_log_ratio: Annotated[
@@ -188,10 +188,10 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
         "60/h"
     )
     code_network_burst: Annotated[Burst, Meta(description="At once.")] = 20
-    code_number_place_rate: Annotated[
+    code_number_address_rate: Annotated[
         Rate, Meta(description="One-time codes sent to a phone number at the request of one address.")
     ] = "5/h"
-    code_number_place_burst: Annotated[Burst, Meta(description="At once.")] = 3
+    code_number_address_burst: Annotated[Burst, Meta(description="At once.")] = 3
     code_number_rate: Annotated[
         Rate,
         Meta(

@@ -104,9 +104,9 @@ def redis_transport(settings: Settings) -> str:
 
 @_in_production
 def jwks_network(settings: Settings) -> str:
-    if settings.accounts.jwks_reach != "local":
+    if settings.accounts.jwks_network != "local":
         return ""
-    return "accounts.jwks_reach: `local` lets tenants' URLs reach this machine; set `public` or `private`"
+    return "accounts.jwks_network: `local` lets tenants' URLs reach this machine; set `public` or `private`"
 
 
 @_in_production

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 class InboxesSettings(Struct, frozen=True, kw_only=True):
     """Inboxes: what `tidings run api`, `tidings run notices` and the command line do with sends and recalls."""
 
-    jobs_kept_days: Annotated[
+    job_retention_days: Annotated[
         int,
         Meta(
             description="How long jobs can be looked at. Their users stay as long as the notices of the inbox do: a recall "
@@ -36,18 +36,18 @@ Count = Annotated[int, Meta(ge=1)]
 class RelaySettings(Struct, frozen=True, kw_only=True):
     """The relay, `tidings run relay`. The same in every process."""
 
-    patience_s: Annotated[
+    audit_delay_s: Annotated[
         Seconds,
         Meta(
             description="How long a commit may go without being handled, before the relay looks whether the consumers' "
             "lag explains it; if it does not, it is published again."
         ),
     ] = 5.0
-    longest_wait_s: Annotated[
+    max_backoff_s: Annotated[
         Seconds,
         Meta(description="Tries for one chat come further and further apart, and never further than this."),
     ] = 300.0
-    max_tries: Annotated[
+    max_attempts: Annotated[
         Count,
         Meta(
             description="What was published and consumed so often and is still not handled is given up: somebody is told, "
@@ -76,8 +76,8 @@ class RelaySettings(Struct, frozen=True, kw_only=True):
             ge=0.4,
         ),
     ] = 5.0
-    discover_s: Annotated[Seconds, Meta(description="How often the stream's shards are listed.")] = 10.0
-    max_waiting: Annotated[
+    discover_every_s: Annotated[Seconds, Meta(description="How often the stream's shards are listed.")] = 10.0
+    max_backlog: Annotated[
         Count,
         Meta(description="So many commits of a shard may wait to be handled; then it is read no further."),
     ] = 20_000
@@ -86,7 +86,7 @@ class RelaySettings(Struct, frozen=True, kw_only=True):
 class EphemeralSettings(Struct, frozen=True, kw_only=True):
     """Receipts, typing, presence: what is told to whoever looks. The same in every process."""
 
-    receipts_within_s: Annotated[
+    receipt_flush_s: Annotated[
         float,
         Meta(
             description="Of a chat receipts are told at most once in such a time, however many members acked.",
@@ -97,7 +97,7 @@ class EphemeralSettings(Struct, frozen=True, kw_only=True):
     max_subscriptions: Annotated[
         int, Meta(description="So many chats and users one device may look at.", ge=1, le=10_000)
     ] = 500
-    presence_hold_s: Annotated[
+    presence_grace_s: Annotated[
         float,
         Meta(
             description="So long a user is without a route before anybody is told that he is offline; "

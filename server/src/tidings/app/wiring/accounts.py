@@ -49,7 +49,7 @@ async def open_accounts(
 ) -> AsyncIterator[AccountServices]:
     """Open the verifiers of API keys and of tokens that the tenants' servers sign."""
     options = FetchOptions(
-        network=NetworkPolicy(settings.jwks_reach),
+        network=NetworkPolicy(settings.jwks_network),
         timeout_s=settings.jwks_timeout_s,
         max_bytes=settings.jwks_max_bytes,
     )
@@ -68,10 +68,10 @@ async def open_accounts(
                 verification_keys.PUBLISHED,
                 refresh_s=settings.jwks_refresh_s,
                 unknown_s=settings.jwks_unknown_kid_s,
-                outage_s=settings.jwks_outage_s,
+                outage_s=settings.jwks_stale_s,
             ),
         )
-        policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, cache_s=settings.token_kept_s)
+        policy = TokenPolicy(max_lifetime_s=settings.token_max_lifetime_s, cache_s=settings.token_cache_s)
         yield AccountServices(
             reader,
             open_api_keys(settings, client, clock, rows),
@@ -125,10 +125,10 @@ def build_login_services(
     authentic = AuthenticatedRows(keys)
     user_rows, rows = DynamoUserStore(client, authentic), DynamoSessionStore(client, authentic)
     signing = SigningKeyRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
-    access = AccessTokenService(signing, clock, wanted.access_life_s)
+    access = AccessTokenService(signing, clock, wanted.access_token_ttl_s)
     deps = sessions.SessionDeps(rows=rows, users=user_rows, access=access, mac=keys.mac, clock=clock)
     users = UserService(user_rows, clock)
-    admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_check_s))
+    admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_cache_s))
     return LoginServices(
         users=users,
         sessions=SessionService(
@@ -137,7 +137,7 @@ def build_login_services(
             wanted.session_max_days * _DAY_S,
             wanted.sessions_per_user,
         ),
-        live=SessionCache(rows, admission, clock, kept_s=wanted.session_check_s),
+        live=SessionCache(rows, admission, clock, kept_s=wanted.session_cache_s),
         access=access,
         admission=admission,
     )
@@ -171,7 +171,7 @@ def build_phone_login(
         clock=clock,
     )
     policy = phone_login.PhoneLoginPolicy(
-        code_life_s=wanted.code_life_s, is_sign_up_open=is_open, sends_codes=wanted.sms != "none"
+        code_ttl_s=wanted.code_ttl_s, is_sign_up_open=is_open, sends_codes=wanted.sms != "none"
     )
     return PhoneLogin(deps, policy), outbox
 
@@ -188,7 +188,7 @@ def make_sms_sender(settings: Settings) -> SmsSender:
 def signing_policy(settings: Settings) -> SigningPolicy:
     wanted = settings.encryption
     return SigningPolicy(
-        token_life_s=settings.accounts.access_life_s,
+        token_life_s=settings.accounts.access_token_ttl_s,
         rotate_after_s=wanted.rotate_after_days * _DAY_S,
         refresh_s=wanted.refresh_s,
     )

@@ -13,7 +13,6 @@ from tidings.app.wiring.options import (
     dynamo_endpoint,
     kafka_config,
     limit_policies,
-    make_failpoints,
     redis_options,
     validate_settings,
 )
@@ -123,7 +122,7 @@ def progress[K: Hashable](
     return ManagedResource("consumers", opened)
 
 
-BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, make_failpoints, *production.ENGINES)
+BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, *production.ENGINES)
 """What `validate_settings` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 

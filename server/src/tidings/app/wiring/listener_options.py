@@ -26,20 +26,20 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
         tls=_tls(given),
         rules=_rules(given),
         tcp=TcpOptions(
-            shares_port=given.shares_port,
+            reuse_port=given.reuse_port,
             send_buffer_bytes=given.kernel_send_bytes,
             receive_buffer_bytes=given.kernel_receive_bytes,
         ),
         max_message_bytes=given.max_frame_bytes,
-        send_bound_bytes=given.send_bound_bytes,
+        max_send_buffer_bytes=given.max_send_buffer_bytes,
         slow_close_code=slow_close_code,
         slow_close_reason=slow_close_reason,
         max_connections=given.max_connections,
         max_connections_per_address=given.max_connections_per_address,
         max_handshakes=given.max_handshakes,
         max_handshakes_per_address=given.max_handshakes_per_address,
-        handshake_s=given.handshake_s,
-        linger_s=given.linger_s,
+        handshake_timeout_s=given.handshake_timeout_s,
+        close_timeout_s=given.close_timeout_s,
         compresses=given.compression == "deflate",
         unnamed_proxy=UntrustedProxyDetector("gateway.trusted_proxies")
         if given.trusted_proxies is None
@@ -49,9 +49,9 @@ def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_r
 
 def admission_options(given: GatewaySettings) -> AdmissionOptions:
     return AdmissionOptions(
-        connects_per_s=given.connects_per_s,
+        max_connects_per_s=given.max_connects_per_s,
         burst=given.connect_burst,
-        per_address_per_s=given.connects_per_s_per_address,
+        per_address_per_s=given.max_connects_per_s_per_address,
     )
 
 
@@ -86,8 +86,8 @@ def fit_open_file_limit(given: GatewaySettings) -> GatewaySettings:
 def _rules(given: GatewaySettings) -> UpgradeRules:
     return UpgradeRules(
         path=given.path,
-        origins=_origins(given.origins),
-        allows_no_origin=given.allows_no_origin,
+        origins=_origins(given.allowed_origins),
+        allow_missing_origin=given.allow_missing_origin,
         trusted_proxies=tuple(_network(text) for text in listed_proxies(given.trusted_proxies)),
         forwarded_by=given.forwarded_by,
     )
@@ -97,7 +97,7 @@ def _origins(text: str | None) -> AllowedOrigins:
     try:
         return AllowedOrigins.parse(_listed_addresses(text))
     except ValueError as error:
-        raise _listener_error(f"gateway.origins: {error}") from error
+        raise _listener_error(f"gateway.allowed_origins: {error}") from error
 
 
 def _listed_addresses(text: str | None) -> list[str]:
@@ -127,4 +127,4 @@ def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
 
 
 def _listener_error(text: str) -> TidingsError:
-    return TidingsError(Code.SETTINGS_INVALID, text, hint="`tidings config doc` lists every setting.")
+    return TidingsError(Code.SETTINGS_INVALID, text, hint="docs/reference/settings.md lists every setting.")

@@ -58,7 +58,7 @@ class PhoneLoginLimits:
         is_known = await self._known.knows(tenant, pair)
         share = _KNOWN if is_known else ""
         asks = [
-            TokenRequest(LimitKind.CODE_NUMBER_PLACE, tenant, pair),
+            TokenRequest(LimitKind.CODE_NUMBER_ADDRESS, tenant, pair),
             TokenRequest(LimitKind.CODE_TENANT, tenant, share),
         ]
         if not is_known:

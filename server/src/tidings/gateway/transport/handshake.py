@@ -129,7 +129,7 @@ class HandshakeProtocol(asyncio.Protocol):
         self._is_decided = False
         self._deciding: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(options.handshake_s, self._timed_out)
+        self._timer = loop.call_later(options.handshake_timeout_s, self._timed_out)
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -37,7 +37,7 @@ def open_listening_socket(host: str, port: int, options: TcpOptions) -> tcp_sock
         (host, port),
         family=family,
         backlog=options.backlog,
-        reuse_port=options.shares_port,
+        reuse_port=options.reuse_port,
         dualstack_ipv6=is_both,
     )
     made.setblocking(False)  # noqa: FBT003 - the standard library's signature

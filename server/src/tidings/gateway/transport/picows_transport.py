@@ -49,7 +49,7 @@ class PicowsBackend:
     ) -> None:
         """On the loop's own transport: aiofastnet's, which picows would take, does not hear a reset on uvloop."""
         loop = asyncio.get_running_loop()
-        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
+        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
         await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:

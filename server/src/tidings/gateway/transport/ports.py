@@ -172,7 +172,7 @@ class UpgradeRules:
 
     path: str = "/v1/socket"
     origins: AllowedOrigins = NO_ORIGINS
-    allows_no_origin: bool = True
+    allow_missing_origin: bool = True
     subprotocols: tuple[str, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()
     forwarded_by: ForwardedBy = "x-forwarded-for"
@@ -187,7 +187,7 @@ class TcpOptions:
     hands it at once, for good.
     """
 
-    shares_port: bool = False
+    reuse_port: bool = False
     backlog: int = 4_096
     send_buffer_bytes: int = 65_536
     receive_buffer_bytes: int = 16_384
@@ -207,15 +207,15 @@ class ListenOptions:
     rules: UpgradeRules = field(default_factory=UpgradeRules)
     tcp: TcpOptions = field(default_factory=TcpOptions)
     max_message_bytes: int = 65_536
-    send_bound_bytes: int = 262_144
+    max_send_buffer_bytes: int = 262_144
     slow_close_code: int = SocketCloseCode.TRY_AGAIN_LATER
     slow_close_reason: str = "too slow: reconnect and resume"
     max_connections: int = 50_000
     max_connections_per_address: int = 200
     max_handshakes: int = 1_000
     max_handshakes_per_address: int = 32
-    handshake_s: float = 5.0
-    linger_s: float = 5.0
+    handshake_timeout_s: float = 5.0
+    close_timeout_s: float = 5.0
     full_retry_ms: tuple[int, int] = (5_000, 15_000)
     compresses: bool = False
     unnamed_proxy: UntrustedProxyDetector | None = None

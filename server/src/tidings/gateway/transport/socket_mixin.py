@@ -156,7 +156,7 @@ class SocketMixin:
     def _begin(self, transport: asyncio.Transport, socket: Socket) -> None:
         """From here on more than the bound in the transport's buffer calls `pause_writing`."""
         self._transport = transport
-        transport.set_write_buffer_limits(high=self._context.options.send_bound_bytes)
+        transport.set_write_buffer_limits(high=self._context.options.max_send_buffer_bytes)
         self._context.opened(socket)
         try:
             self._receiver = self._context.on_open(socket, self.upgrade)
@@ -201,7 +201,7 @@ class SocketMixin:
         """A peer that does not take our last bytes, or never answers a close, does not keep the connection."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._context.options.linger_s, self.abort)
+            self._timer = loop.call_later(self._context.options.close_timeout_s, self.abort)
 
     def _end(self, socket: Socket) -> None:
         if self._timer is not None:

@@ -254,7 +254,7 @@ def _websocket(head: RequestHead) -> UpgradeRefusal | None:
 def _origin(head: RequestHead, rules: UpgradeRules) -> UpgradeRefusal | None:
     """A browser always says where its page comes from; whatever says nothing is no browser."""
     origin = _one(head, "origin")
-    is_allowed = rules.allows_no_origin if origin is None else rules.origins.allow(origin)
+    is_allowed = rules.allow_missing_origin if origin is None else rules.origins.allow(origin)
     return None if is_allowed else UpgradeRefusal(403, Code.FORBIDDEN, "This origin is not on the list")
 
 

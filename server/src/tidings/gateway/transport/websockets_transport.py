@@ -36,7 +36,7 @@ class WebsocketsBackend:
         self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
     ) -> None:
         loop = asyncio.get_running_loop()
-        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_s}
+        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
         await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:

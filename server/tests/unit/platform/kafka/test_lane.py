@@ -55,8 +55,8 @@ class Handler:
         if self.fails:
             raise self.fails.pop(0)
 
-    def lane(self) -> PartitionWorker[str]:
-        return PartitionWorker(("t", 0), RecordHandlers(text, self.handle, self.bury), TUNING)
+    def lane(self, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[str]:
+        return PartitionWorker(("t", 0), RecordHandlers(text, self.handle, self.bury), TUNING, on_progress)
 
 
 def give(lane: PartitionWorker[str], given: list[Record]) -> None:
@@ -79,7 +79,7 @@ class Started:
 
     def __init__(self, lane: PartitionWorker[str]) -> None:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
-        lane.start(self._on_end, lambda: None)
+        lane.start(self._on_end)
 
     def _on_end(self, task: "asyncio.Task[None]") -> None:
         self.ended.set_result(None if task.cancelled() else task.exception())
@@ -106,12 +106,14 @@ def test_batches_come_in_order_and_what_is_done_is_known_after_the_effect() -> N
 def test_the_same_batch_is_tried_again_while_a_dependency_fails() -> None:
     async def scenario() -> None:
         handler = Handler(fails=[AwayError("redis"), AwayError("redis"), AwayError("dynamo")])
-        lane = handler.lane()
         troubles: list[tuple[int, str]] = []
-        lane.start(
-            lambda _: None,
-            lambda: troubles.append((trouble.tries, trouble.why)) if (trouble := lane.trouble) else None,
-        )
+
+        def note_trouble() -> None:
+            if trouble := lane.trouble:
+                troubles.append((trouble.tries, trouble.why))
+
+        lane = handler.lane(note_trouble)
+        lane.start(lambda _: None)
         give(lane, records(5))
         await reaches(lane, 5)
         assert handler.tries == [[0, 1, 2]] * 4 + [[3, 4]]

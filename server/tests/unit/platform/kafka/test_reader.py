@@ -1,6 +1,7 @@
 """The reader's thread at the moments that no broker can be made to produce on demand."""
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -18,8 +19,6 @@ from tidings.platform.kafka.partition_worker import (
 from tidings.platform.kafka.records import Batch, PartitionKey, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from confluent_kafka import Message
 
 PART = TopicPartition("t", 0)
@@ -75,9 +74,9 @@ async def handle(_: Batch[int]) -> None: ...
 async def bury(_: Record, __: str) -> None: ...
 
 
-def make_lane(key: PartitionKey) -> PartitionWorker[int]:
+def make_lane(key: PartitionKey, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[int]:
     return PartitionWorker(
-        key, RecordHandlers(lambda record: record.offset, handle, bury), PartitionWorkerOptions()
+        key, RecordHandlers(lambda record: record.offset, handle, bury), PartitionWorkerOptions(), on_progress
     )
 
 
@@ -86,7 +85,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(reader_module, "Consumer", FakeConsumer)
 
     async def make() -> ConsumerThread[int]:
-        maker = PartitionWorkerFactory(make_lane, lambda _lane, _room: None)
+        maker = PartitionWorkerFactory(make_lane, lambda _lane: None)
         return ConsumerThread({}, ["t"], maker, KafkaHealthTracker("test"), ReaderTuning())
 
     return asyncio.run(make())

@@ -37,7 +37,7 @@ class Listener:
 
     def add(self, subscription: ChannelSubscription) -> None:
         self.here.append(subscription)
-        subscription.stand()
+        subscription.mark_subscribed()
 
     def remove(self, subscription: ChannelSubscription) -> asyncio.Future[Reply]:
         self.here.remove(subscription)
@@ -63,8 +63,8 @@ async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
     monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
 ) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)
-    everybody, nodes, heard = SubscriptionRegistry(RedisOptions(seeds=(A,))), Map(), Recorder()
-    everybody.nodes = cast("Any", nodes)
+    nodes, heard = Map(), Recorder()
+    everybody = SubscriptionRegistry(RedisOptions(seeds=(A,)), cast("Any", nodes))
     everybody.add(Key("{x}c"), heard)
     nodes.at = B
     everybody.relocate()
@@ -82,8 +82,8 @@ async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
 
 async def test_who_is_closed_while_moving_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)
-    everybody, nodes, heard = SubscriptionRegistry(RedisOptions(seeds=(A,))), Map(), Recorder()
-    everybody.nodes = cast("Any", nodes)
+    nodes, heard = Map(), Recorder()
+    everybody = SubscriptionRegistry(RedisOptions(seeds=(A,)), cast("Any", nodes))
     subscription = everybody.add(Key("{x}c"), heard)
     nodes.at = B
     everybody.relocate()

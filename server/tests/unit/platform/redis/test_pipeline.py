@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fixtures.loops import run, until
@@ -32,8 +32,11 @@ class Wire:
         self.pipeline = Pipeline(HERE, max_commands, max_bytes, self.pushes.append)
 
     def open(self) -> "Wire":
-        self.pipeline.open(self.writes.append)
+        self.pipeline.open(cast("Any", self))
         return self
+
+    def write(self, data: bytes) -> None:
+        self.writes.append(data)
 
     def submit(self, *words: str, deadline: float = inf) -> asyncio.Future[Reply]:
         return self.pipeline.submit(pack_command(*words), deadline)
@@ -141,7 +144,7 @@ async def test_before_the_connection_stands_commands_wait_and_the_greeting_goes_
     wire = Wire()
     waiting = wire.submit("GET", "a")
     await a_turn()
-    hello = wire.pipeline.greet(wire.writes.append, b"HELLO")
+    hello = wire.pipeline.greet(cast("Any", wire), b"HELLO")
     assert wire.writes == [b"HELLO"]
     wire.pipeline.feed(b":3\r\n")
     assert hello.result() == 3
