@@ -10,9 +10,10 @@ from joserfc.jwk import OctKey
 from unit.accounts.accounts_env import AccountsUnitEnv
 
 from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.credentials import ACCESS_TYP, ISSUER, CredentialVerifierChain
+from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.model import Principal, Revocation, Scope
 from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.accounts.session_tokens import ACCESS_JWT_TYPE, ISSUER
 from tidings.accounts.users import UserAdmission
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
@@ -42,7 +43,7 @@ class OwnTokens:
 
     def mint(self, **header: object) -> str:
         claims = claims_of(iss=ISSUER, sub="phone-user")
-        return jwt.encode({"alg": "HS256", "typ": ACCESS_TYP, "kid": "k1", **header}, claims, OWN_SECRET)
+        return jwt.encode({"alg": "HS256", "typ": ACCESS_JWT_TYPE, "kid": "k1", **header}, claims, OWN_SECRET)
 
 
 class RecordedAdmission(UserAdmission):
@@ -90,7 +91,7 @@ async def test_each_kind_is_let_in_by_its_own_verifier(door: Door) -> None:
 
 
 async def test_a_tenants_key_signs_no_token_of_ours(door: Door) -> None:
-    forged = door.world.token(header={"typ": ACCESS_TYP}, iss=ISSUER)
+    forged = door.world.token(header={"typ": ACCESS_JWT_TYPE}, iss=ISSUER)
     assert await door.code(forged) is Code.CREDENTIAL_INVALID
     assert door.own.asked == [forged]
 
@@ -105,14 +106,14 @@ async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: D
     public = {name: door.world.key[name] for name in ("kty", "crv", "x")}
     for secret in (door.world.key["x"], json.dumps(public)):
         key = OctKey.import_key(secret.encode())
-        for header in ({"typ": ACCESS_TYP}, {"typ": "JWT"}):
+        for header in ({"typ": ACCESS_JWT_TYPE}, {"typ": "JWT"}):
             claims = claims_of(door.world.clock.now_s, iss=ISSUER)
             token = jwt.encode({"alg": "HS256", "kid": "k1", **header}, claims, key)
             assert await door.code(token) is Code.CREDENTIAL_INVALID
 
 
 async def test_an_identity_provider_that_calls_its_tokens_access_tokens_is_welcome(door: Door) -> None:
-    token = door.world.token(header={"typ": ACCESS_TYP}, iss="https://id.acme.example")
+    token = door.world.token(header={"typ": ACCESS_JWT_TYPE}, iss="https://id.acme.example")
     assert (await door.credentials.verify(token)).user == "anna"
 
 
@@ -129,7 +130,7 @@ async def test_junk_is_refused_in_order(door: Door, bearer: str) -> None:
 
 async def test_a_name_that_stands_twice_can_not_choose_two_ways(door: Door) -> None:
     claims = json.dumps(claims_of(door.world.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
-    token = mint(door.world.key, claims, typ=ACCESS_TYP)
+    token = mint(door.world.key, claims, typ=ACCESS_JWT_TYPE)
     assert await door.code(token) is Code.CREDENTIAL_INVALID
     assert door.own.asked == []
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self, override
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from tidings.accounts.model import (
@@ -18,7 +18,16 @@ from tidings.accounts.model import (
     User,
 )
 from tidings.accounts.phone_login import CodeAnswer
-from tidings.api.schemas.api_model import E164, SHOWN, USER_PART, ApiModel, Cursor, Time, UserName
+from tidings.api.schemas.api_model import (
+    E164,
+    SHOWN,
+    USER_PART,
+    ApiModel,
+    Cursor,
+    Time,
+    UserName,
+    with_examples,
+)
 from tidings.ephemeral.model import Presence
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -81,7 +90,7 @@ PresenceVisibilityName = Annotated[
 
 
 class RequestCodeBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"tenant": "acme", "phone": _PHONE}]})
+    model_config = with_examples({"tenant": "acme", "phone": _PHONE})
 
     tenant: TenantName
     phone: PhoneNumber
@@ -90,7 +99,7 @@ class RequestCodeBody(ApiModel):
 class CodeSentResponse(ApiModel):
     """A requested code. The answer is the same for known and unknown numbers."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"challenge": _CHALLENGE, "expires_at": _AT}]})
+    model_config = with_examples({"challenge": _CHALLENGE, "expires_at": _AT})
 
     challenge: str
     expires_at: Time
@@ -110,17 +119,13 @@ class DeviceBody(ApiModel):
 
 
 class RedeemCodeBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "tenant": "acme",
-                    "challenge": _CHALLENGE,
-                    "phone": _PHONE,
-                    "code": "123456",
-                    "device": _DEVICE,
-                }
-            ]
+    model_config = with_examples(
+        {
+            "tenant": "acme",
+            "challenge": _CHALLENGE,
+            "phone": _PHONE,
+            "code": "123456",
+            "device": _DEVICE,
         }
     )
 
@@ -138,7 +143,7 @@ class RedeemCodeBody(ApiModel):
 
 
 class RefreshBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"refresh_token": _TOKENS["refresh_token"]}]})
+    model_config = with_examples({"refresh_token": _TOKENS["refresh_token"]})
 
     refresh_token: Annotated[str, Field(min_length=1, max_length=256)]
 
@@ -146,7 +151,7 @@ class RefreshBody(ApiModel):
 class TokensResponse(ApiModel):
     """The tokens of a session. A refresh replaces both. Do not use the old refresh token again."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_TOKENS]})
+    model_config = with_examples(_TOKENS)
 
     session: str
     access_token: str
@@ -166,7 +171,7 @@ class TokensResponse(ApiModel):
 class UserResponse(ApiModel):
     """A user. Only the user and the tenant's server see `phone`, `last_seen`, `phone_search` and `suspended_at`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
+    model_config = with_examples(_USER)
 
     id: str
     display_name: str | None = None
@@ -199,9 +204,7 @@ class UserResponse(ApiModel):
 class PresenceResponse(ApiModel):
     """The presence of a user. `seen_at` is when an offline user was last connected, if known."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"user": "ben", "status": "offline", "seen_at": _AT}]}
-    )
+    model_config = with_examples({"user": "ben", "status": "offline", "seen_at": _AT})
 
     user: str
     status: Literal["online", "away", "offline"]
@@ -220,15 +223,13 @@ class PresenceResponse(ApiModel):
 class UsersResponse(ApiModel):
     """The requested users, without those that do not exist."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER]}]})
+    model_config = with_examples({"users": [_USER]})
 
     users: list[UserResponse]
 
 
 class LoginResponse(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"user": _USER, "tokens": _TOKENS, "is_new": False}]}
-    )
+    model_config = with_examples({"user": _USER, "tokens": _TOKENS, "is_new": False})
 
     user: UserResponse
     tokens: TokensResponse
@@ -261,19 +262,19 @@ class SessionResponse(ApiModel):
 class SessionsResponse(ApiModel):
     """Active sessions, oldest first. A session that just began may be missing."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sessions": [_SESSION]}]})
+    model_config = with_examples({"sessions": [_SESSION]})
 
     sessions: list[SessionResponse]
 
 
 class FindUserBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"phone_number": _PHONE}]})
+    model_config = with_examples({"phone_number": _PHONE})
 
     phone_number: PhoneNumber
 
 
 class CreateUserBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
+    model_config = with_examples({"id": "anna", "display_name": "Anna"})
 
     id: Annotated[
         UserName | None, Field(description="An id of your choice. Without it, Tidings generates one.")
@@ -286,7 +287,7 @@ class CreateUserBody(ApiModel):
 class UpdateProfileBody(ApiModel):
     """A partial update. Fields that are not given keep their values; `null` removes a value."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"display_name": "Anna B."}]})
+    model_config = with_examples({"display_name": "Anna B."})
 
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
@@ -334,7 +335,7 @@ class DirectoryParams(ApiModel):
 
 
 class DirectoryResponse(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER], "cursor": "kM2cVZ8m"}]})
+    model_config = with_examples({"users": [_USER], "cursor": "kM2cVZ8m"})
 
     users: list[UserResponse]
     cursor: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.config import JsonDict
 
 from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code
@@ -16,6 +17,11 @@ from tidings.kernel.ids import USER_ID_CHARS, ChatId, ClientKey, MessageId, User
 
 class ApiModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def with_examples(*examples: JsonDict) -> ConfigDict:
+    """Return a model configuration with examples for the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
 
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-15T02:11:21.957Z"])]

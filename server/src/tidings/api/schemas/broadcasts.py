@@ -6,10 +6,10 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notifications import CategoryName, response_example
+from tidings.api.schemas.notifications import CategoryName
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
 from tidings.inboxes.broadcasts.ports import ReaderPage
 from tidings.inboxes.broadcasts.segments import MAX_ATTRIBUTES, MAX_LISTED
@@ -70,7 +70,7 @@ class RampStep(ApiModel):
 class CreateBroadcastBody(ApiModel):
     """A broadcast to everyone in an inbox, or to a segment."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {"message": {"title": "We are back"}},
         {
             "message": {"title": "Try it"},
@@ -124,7 +124,7 @@ def _ms(at: TimeText | None) -> int | None:
 class BroadcastCreatedResponse(ApiModel):
     """A committed broadcast. Without a `sequence` it has not started yet. `jobs` are the planned steps."""
 
-    model_config = response_example({"id": _ID, "jobs": [], "sequence": 7})
+    model_config = with_examples({"id": _ID, "jobs": [], "sequence": 7})
 
     id: str
     jobs: list[str]
@@ -140,7 +140,7 @@ class BroadcastCreatedResponse(ApiModel):
 class BroadcastResponse(ApiModel):
     """The progress of a broadcast. After a recall, no one sees or counts it from `gone_by` on."""
 
-    model_config = response_example(
+    model_config = with_examples(
         _BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"}
     )
 
@@ -184,7 +184,7 @@ class ReaderResponse(ApiModel):
 class ReadersResponse(ApiModel):
     """Readers, ordered by user id."""
 
-    model_config = response_example({"readers": [{"user": "anna", "read_at": _AT}]})
+    model_config = with_examples({"readers": [{"user": "anna", "read_at": _AT}]})
 
     readers: list[ReaderResponse]
     cursor: Cursor | None = None
@@ -196,13 +196,13 @@ class ReadersResponse(ApiModel):
 
 
 class RampBody(ApiModel):
-    model_config = response_example({"percent": 50})
+    model_config = with_examples({"percent": 50})
 
     percent: Percent
 
 
 class EstimateBody(ApiModel):
-    model_config = response_example({"segment": "pros"})
+    model_config = with_examples({"segment": "pros"})
 
     segment: SegmentName | None = None
     percent: Percent = 100
@@ -211,7 +211,7 @@ class EstimateBody(ApiModel):
 class EstimateResponse(ApiModel):
     """An estimate from one of 256 partitions of the directory. `low` and `high` are a 95 % confidence interval."""
 
-    model_config = response_example(_ESTIMATE)
+    model_config = with_examples(_ESTIMATE)
 
     reach: Annotated[int, Field(description="Estimated number of users with a profile who would see it.")]
     low: int
@@ -241,13 +241,13 @@ class EstimateResponse(ApiModel):
 class SegmentBody(ApiModel):
     """A segment defined by a predicate, which is evaluated when a user reads their inbox."""
 
-    model_config = response_example({"predicate": _PREDICATE})
+    model_config = with_examples({"predicate": _PREDICATE})
 
     predicate: Annotated[dict[str, JsonValue], Field(examples=[_PREDICATE])]
 
 
 class SegmentResponse(ApiModel):
-    model_config = response_example(_SEGMENT)
+    model_config = with_examples(_SEGMENT)
 
     name: str
     kind: Literal["predicate", "list"] = "predicate"
@@ -271,7 +271,7 @@ class SegmentResponse(ApiModel):
 
 
 class SegmentsResponse(ApiModel):
-    model_config = response_example({"segments": [_SEGMENT]})
+    model_config = with_examples({"segments": [_SEGMENT]})
 
     segments: list[SegmentResponse]
 
@@ -279,14 +279,14 @@ class SegmentsResponse(ApiModel):
 class SegmentUsersBody(ApiModel):
     """Users of a list. They go into its next version, or into the open `version` if a long list needs several calls."""
 
-    model_config = response_example({"users": ["anna", "ben"]})
+    model_config = with_examples({"users": ["anna", "ben"]})
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=MAX_LISTED)]
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
 
 
 class ActivateVersionBody(ApiModel):
-    model_config = response_example({"version": 2})
+    model_config = with_examples({"version": 2})
 
     version: Annotated[
         int, Field(ge=1, le=999_999_999, description="The newest version or the one before it.")
@@ -299,7 +299,7 @@ class ProfileBody(ApiModel):
     The first `created_at` is kept: the user does not see broadcasts that were sent before it.
     """
 
-    model_config = response_example(_PROFILE)
+    model_config = with_examples(_PROFILE)
 
     attributes: Annotated[dict[str, JsonValue], Field(max_length=MAX_ATTRIBUTES)]
     created_at: TimeText | None = None
@@ -310,7 +310,7 @@ class ProfileBody(ApiModel):
 
 
 class ProfileResponse(ApiModel):
-    model_config = response_example({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
+    model_config = with_examples({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
 
     user: str
     attributes: dict[str, JsonValue]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none, with_examples
 from tidings.api.schemas.chats import LastMessageResponse
 from tidings.api.schemas.chats import PageParams as PageAsked
 from tidings.delivery.chat_list import ChatListPage
@@ -99,7 +99,7 @@ class ChatListItemResponse(ApiModel):
 class ChatListResponse(ApiModel):
     """Chats of a user: pinned chats first, then by newest activity."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"chats": [_CHAT], "unread_chats": 1}]})
+    model_config = with_examples({"chats": [_CHAT], "unread_chats": 1})
 
     chats: list[ChatListItemResponse]
     unread_chats: Annotated[
@@ -154,7 +154,7 @@ class ChatSettingsBody(ApiModel):
 
 
 class WatermarkBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7}]})
+    model_config = with_examples({"sequence": 7})
 
     sequence: Sequence
 
@@ -162,7 +162,7 @@ class WatermarkBody(ApiModel):
 class WatermarkResponse(ApiModel):
     """The watermark after the request, which may be higher than requested, and the unread count."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7, "unread": 0}]})
+    model_config = with_examples({"sequence": 7, "unread": 0})
 
     sequence: int
     unread: int
@@ -186,17 +186,13 @@ class LogPositionResponse(ApiModel):
 class UnreadExplanationResponse(ApiModel):
     """`unread` is the ordinal of `head` minus the highest ordinal of `read`, `own` and `joined`, and at least 0."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "unread": 2,
-                    "head": {"sequence": 9, "ordinal": 7},
-                    "read": {"sequence": 6, "ordinal": 5},
-                    "joined": {"sequence": 1, "ordinal": 0},
-                    "counts_after": "read",
-                }
-            ]
+    model_config = with_examples(
+        {
+            "unread": 2,
+            "head": {"sequence": 9, "ordinal": 7},
+            "read": {"sequence": 6, "ordinal": 5},
+            "joined": {"sequence": 1, "ordinal": 0},
+            "counts_after": "read",
         }
     )
 
@@ -234,18 +230,14 @@ class MessageStatusResponse(ApiModel):
     In a large chat, members are not counted (`is_counted`), and the status stays `SENT`.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "sequence": 7,
-                    "status": "DELIVERED",
-                    "delivered_to": ["ben", "cleo"],
-                    "read_by": ["ben"],
-                    "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
-                    "is_counted": True,
-                }
-            ]
+    model_config = with_examples(
+        {
+            "sequence": 7,
+            "status": "DELIVERED",
+            "delivered_to": ["ben", "cleo"],
+            "read_by": ["ben"],
+            "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
+            "is_counted": True,
         }
     )
 

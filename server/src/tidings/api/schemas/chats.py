@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.accounts import PhoneNumber
@@ -15,6 +15,7 @@ from tidings.api.schemas.api_model import (
     Time,
     UserName,
     format_ms_or_none,
+    with_examples,
 )
 from tidings.chats.model import ChatType, Membership
 from tidings.chats.queries import ChatView
@@ -67,11 +68,7 @@ class IdempotentBody(ApiModel):
 
 
 class CreateGroupBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY}]
-        }
-    )
+    model_config = with_examples({"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY})
 
     name: Name
     members: Annotated[
@@ -82,41 +79,37 @@ class CreateGroupBody(ApiModel):
 
 
 class CreateDirectBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+    model_config = with_examples({"user": "ben"})
 
     user: UserName
 
 
 class RenameBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Dinner", "client_message_id": _KEY}]})
+    model_config = with_examples({"name": "Dinner", "client_message_id": _KEY})
 
     name: Name
 
 
 class AddMembersBody(IdempotentBody):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"users": ["dora"], "client_message_id": _KEY}]}
-    )
+    model_config = with_examples({"users": ["dora"], "client_message_id": _KEY})
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
 
 
 class NewMemberByPhone(IdempotentBody):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"phone_number": "+4915112345678", "client_message_id": _KEY}]}
-    )
+    model_config = with_examples({"phone_number": "+4915112345678", "client_message_id": _KEY})
 
     phone_number: PhoneNumber
 
 
 class ChangeRoleBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "admin"}]})
+    model_config = with_examples({"role": "admin"})
 
     role: Literal["admin", "member"]
 
 
 class TransferBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+    model_config = with_examples({"user": "ben"})
 
     user: UserName
 
@@ -144,7 +137,7 @@ class LastMessageResponse(ApiModel):
 class ChatResponse(ApiModel):
     """A chat as a member sees it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_CHAT]})
+    model_config = with_examples(_CHAT)
 
     id: str
     type: Literal["direct", "group"]
@@ -175,7 +168,7 @@ class ChatResponse(ApiModel):
 class ChatCreatedResponse(ApiModel):
     """A chat that was created, or that already existed."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _CHAT["id"]}]})
+    model_config = with_examples({"id": _CHAT["id"]})
 
     id: str
 
@@ -211,7 +204,7 @@ class MemberResponse(ApiModel):
 class MembersResponse(ApiModel):
     """Members, ordered by user id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"members": [_MEMBER], "cursor": "kM2cVZ8m"}]})
+    model_config = with_examples({"members": [_MEMBER], "cursor": "kM2cVZ8m"})
 
     members: list[MemberResponse]
     cursor: Annotated[
@@ -222,7 +215,7 @@ class MembersResponse(ApiModel):
 class BlocksResponse(ApiModel):
     """Blocked users, ordered by id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": ["dora"]}]})
+    model_config = with_examples({"users": ["dora"]})
 
     users: list[str]
     cursor: Annotated[

@@ -4,9 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from tidings.api.schemas.api_model import ApiModel, Time
+from tidings.api.schemas.api_model import ApiModel, Time, with_examples
 from tidings.api.schemas.inboxes import Days
-from tidings.api.schemas.notifications import response_example
 from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
 
@@ -16,7 +15,7 @@ KnownUsers = Annotated[bool, Field(description="Deliver only to users with a pro
 class InboxDefaultsBody(ApiModel):
     """Values that new inboxes start with. Replaces all values; existing inboxes do not change."""
 
-    model_config = response_example({"retention_days": 90, "known_users": True})
+    model_config = with_examples({"retention_days": 90, "known_users": True})
 
     retention_days: Days | None = None
     known_users: KnownUsers = False
@@ -26,7 +25,7 @@ class InboxDefaultsBody(ApiModel):
 
 
 class InboxDefaultsResponse(ApiModel):
-    model_config = response_example(
+    model_config = with_examples(
         {
             "retention_days": 90,
             "known_users": True,

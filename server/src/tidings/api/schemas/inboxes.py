@@ -3,12 +3,21 @@
 from typing import Annotated, Literal, Self
 
 from fastapi import Path
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import PART, SHOWN, ApiModel, Cursor, Time, UserName, format_ms_or_none
+from tidings.api.schemas.api_model import (
+    PART,
+    SHOWN,
+    ApiModel,
+    Cursor,
+    Time,
+    UserName,
+    format_ms_or_none,
+    with_examples,
+)
 from tidings.api.schemas.chat_list import TimeText
-from tidings.api.schemas.notifications import ULID, CategoryName, response_example
+from tidings.api.schemas.notifications import ULID, CategoryName
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
 from tidings.inboxes.model import NotificationContent
 from tidings.inboxes.recall import RecallProof, RecallResult
@@ -89,7 +98,7 @@ class InboxBody(ApiModel):
     tenant's defaults.
     """
 
-    model_config = response_example(_INBOX)
+    model_config = with_examples(_INBOX)
 
     title: Annotated[
         str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["General Notifications"])
@@ -124,7 +133,7 @@ class InboxBody(ApiModel):
 
 
 class InboxResponse(ApiModel):
-    model_config = response_example(_SHOWN)
+    model_config = with_examples(_SHOWN)
 
     id: str
     title: str
@@ -158,17 +167,13 @@ class InboxResponse(ApiModel):
 
 
 class InboxesResponse(ApiModel):
-    model_config = response_example({"inboxes": [_SHOWN]})
+    model_config = with_examples({"inboxes": [_SHOWN]})
 
     inboxes: list[InboxResponse]
 
 
 class SendNotificationBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
-        }
-    )
+    model_config = with_examples({"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}})
 
     uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
     message: Message
@@ -198,7 +203,7 @@ class SendNotificationBody(ApiModel):
 class NotificationSentResponse(ApiModel):
     """A committed notification. `job` delivers it to the recipients and reports the progress."""
 
-    model_config = response_example(_SENT)
+    model_config = with_examples(_SENT)
 
     id: str
     job: str
@@ -210,13 +215,13 @@ class NotificationSentResponse(ApiModel):
 
 
 class AmendNotificationBody(ApiModel):
-    model_config = response_example({"message": {"title": "Corrected"}})
+    model_config = with_examples({"message": {"title": "Corrected"}})
 
     message: Message
 
 
 class NotificationAmendedResponse(ApiModel):
-    model_config = response_example({"id": _ID, "version": 2})
+    model_config = with_examples({"id": _ID, "version": 2})
 
     id: str
     version: int
@@ -229,7 +234,7 @@ class NotificationAmendedResponse(ApiModel):
 class NotificationLookupResponse(ApiModel):
     """A sent notification without its content, which only recipients can read."""
 
-    model_config = response_example({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
+    model_config = with_examples({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
 
     id: str
     job: str
@@ -253,7 +258,7 @@ class NotificationLookupResponse(ApiModel):
 class NotificationRecalledResponse(ApiModel):
     """A recalled notification. `job` removes it from the recipients' counts; it is empty for a broadcast."""
 
-    model_config = response_example({"id": _ID, "job": _ID, "redacted_at": _AT})
+    model_config = with_examples({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
     job: str
@@ -283,7 +288,7 @@ class RecallProofResponse(ApiModel):
 
 
 class RecallProofsResponse(ApiModel):
-    model_config = response_example(
+    model_config = with_examples(
         {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
     )
 
@@ -292,7 +297,7 @@ class RecallProofsResponse(ApiModel):
 
 
 class JobResponse(ApiModel):
-    model_config = response_example(_JOB)
+    model_config = with_examples(_JOB)
 
     id: str
     kind: Literal["deliver", "redact", "amend", "broadcast"]
@@ -331,7 +336,7 @@ class JobResponse(ApiModel):
 
 
 class JobsResponse(ApiModel):
-    model_config = response_example({"jobs": [_JOB]})
+    model_config = with_examples({"jobs": [_JOB]})
 
     jobs: list[JobResponse]
     cursor: Cursor | None = None

@@ -5,10 +5,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, UserName
+from tidings.api.schemas.api_model import ApiModel, UserName, with_examples
 from tidings.api.schemas.broadcasts import SegmentName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notifications import CategoryName, CountsResponse, NotificationName, response_example
+from tidings.api.schemas.notifications import CategoryName, CountsResponse, NotificationName
 from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult
 from tidings.inboxes.broadcasts.targeting import ReachEstimate
 from tidings.inboxes.config import Inbox
@@ -48,7 +48,7 @@ class LegacyAudiencesBody(ApiModel):
 
 
 class LegacyNotificationBody(ApiModel):
-    model_config = response_example(_SENT)
+    model_config = with_examples(_SENT)
 
     audiences: LegacyAudiencesBody
     message: Message
@@ -80,7 +80,7 @@ class LegacyNotificationBody(ApiModel):
 class LegacySentResponse(ApiModel):
     """A sent message. For a broadcast, `job` is empty and `recipients` is an estimate."""
 
-    model_config = response_example({"id": _ID, "job": _ID, "recipients": 2})
+    model_config = with_examples({"id": _ID, "job": _ID, "recipients": 2})
 
     id: str
     job: str
@@ -97,13 +97,13 @@ class LegacySentResponse(ApiModel):
 
 
 class LegacyNotificationIdBody(ApiModel):
-    model_config = response_example({"id": _ID})
+    model_config = with_examples({"id": _ID})
 
     id: NotificationName
 
 
 class LegacyRedactedResponse(ApiModel):
-    model_config = response_example({"id": _ID, "job": _ID})
+    model_config = with_examples({"id": _ID, "job": _ID})
 
     id: str
     job: str
@@ -112,7 +112,7 @@ class LegacyRedactedResponse(ApiModel):
 class LegacyMarkBody(ApiModel):
     """Either `ids`, or `before` with an optional `category`."""
 
-    model_config = response_example({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
+    model_config = with_examples({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
     before: UnixSeconds | None = None
@@ -167,7 +167,7 @@ def _kind(content: NotificationContent) -> Literal["users", "everyone", "segment
 
 
 class LegacyRowsResponse(ApiModel):
-    model_config = response_example({"messages": [_ROW], "counts": _COUNTS})
+    model_config = with_examples({"messages": [_ROW], "counts": _COUNTS})
 
     messages: list[LegacyRow]
     counts: CountsResponse

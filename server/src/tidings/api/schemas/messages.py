@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName
+from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import IdempotentBody
 from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, Content, SendResult
@@ -51,20 +51,16 @@ class ContentBody(IdempotentBody):
 
 
 class SendMessageBody(ContentBody):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"text": "Hello!", "client_message_id": _KEY},
-                {
-                    "text": "See you @ben",
-                    "mentions": ["ben"],
-                    "reply_to": 5,
-                    "ttl_seconds": 86400,
-                    "after": 6,
-                },
-                {"data": {"location": {"lat": 52.52, "lon": 13.4}}, "content_type": "application/geo+json"},
-            ]
-        }
+    model_config = with_examples(
+        {"text": "Hello!", "client_message_id": _KEY},
+        {
+            "text": "See you @ben",
+            "mentions": ["ben"],
+            "reply_to": 5,
+            "ttl_seconds": 86400,
+            "after": 6,
+        },
+        {"data": {"location": {"lat": 52.52, "lon": 13.4}}, "content_type": "application/geo+json"},
     )
 
     content_type: Annotated[
@@ -76,13 +72,13 @@ class SendMessageBody(ContentBody):
 
 
 class EditMessageBody(ContentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello, all!"}]})
+    model_config = with_examples({"text": "Hello, all!"})
 
 
 class MessageSentResponse(ApiModel):
     """A committed message. Retries return the same answer."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _ID, "sequence": 7}]})
+    model_config = with_examples({"id": _ID, "sequence": 7})
 
     id: str
     sequence: int
@@ -95,7 +91,7 @@ class MessageSentResponse(ApiModel):
 class MessageChangedResponse(ApiModel):
     """A committed change. The change is itself an entry of the log, with this sequence."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 9}]})
+    model_config = with_examples({"sequence": 9})
 
     sequence: int
 
@@ -111,7 +107,7 @@ class ReactionResponse(ApiModel):
 class EntryResponse(ApiModel):
     """An entry of a chat's log. Its fields depend on its kind."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ENTRY]})
+    model_config = with_examples(_ENTRY)
 
     id: str
     sequence: int
@@ -157,16 +153,12 @@ class CoveredRange(ApiModel):
 class HistoryResponse(ApiModel):
     """A page of entries, newest first. The caller may not read sequences in `covers` that are not in `entries`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "entries": [_ENTRY],
-                    "covers": {"after": 6, "up_to": 7},
-                    "has_older": True,
-                    "has_newer": False,
-                }
-            ]
+    model_config = with_examples(
+        {
+            "entries": [_ENTRY],
+            "covers": {"after": 6, "up_to": 7},
+            "has_older": True,
+            "has_newer": False,
         }
     )
 

@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 from zlib import crc32
 
 from fastapi import Path, Query
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxSnapshot, NotificationId
@@ -37,10 +37,6 @@ _NOTIFICATION: JsonDict = {
 }
 
 
-def response_example(*examples: JsonDict) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [*examples]})
-
-
 InboxInPath = Annotated[
     InboxId,
     Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="Name of an inbox.", examples=["default"]),
@@ -68,7 +64,7 @@ class NotificationsParams(ApiModel):
 
 
 class NotificationIdsBody(ApiModel):
-    model_config = response_example({"ids": [_ID]})
+    model_config = with_examples({"ids": [_ID]})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)]
 
@@ -76,11 +72,7 @@ class NotificationIdsBody(ApiModel):
 class MarkReadBody(ApiModel):
     """Either `ids`, or all notifications up to `before` (default: now), optionally of one `category`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"}]
-        }
-    )
+    model_config = with_examples({"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
     before: TimeText | None = None
@@ -100,7 +92,7 @@ class MarkReadBody(ApiModel):
 class CountsResponse(ApiModel):
     """Exact unread counts at the time of the answer."""
 
-    model_config = response_example(_COUNTS)
+    model_config = with_examples(_COUNTS)
 
     unread: int
     unseen: Annotated[
@@ -183,7 +175,7 @@ class NotificationResponse(ApiModel):
 class NotificationsResponse(ApiModel):
     """A page of notifications, newest first. With a filter, a page may be short or empty although there is a cursor."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {"notices": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
     )
 
@@ -236,7 +228,7 @@ class CountReasonResponse(ApiModel):
 class ExplainCountsResponse(ApiModel):
     """A user's notifications, newest first, with the reason why each one is or is not counted."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
     )
 
