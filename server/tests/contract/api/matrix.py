@@ -1,6 +1,6 @@
-"""For every route of the description: one good call, and what somebody must get who has no business there.
+"""For every route: one valid call, and the expected answers to callers without permission.
 
-A route that has no example here fails the test, so a new one can't be forgotten.
+A route without an example here fails the test, so a new route cannot be forgotten.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -21,29 +21,29 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 
 
 class Reach(Enum):
-    """What a call is about, and so who has no business there."""
+    """The resource of a call, which determines the callers that must be refused."""
 
     CHAT = auto()
-    """A chat: its members' only."""
+    """A chat: members only."""
     PAST = auto()
-    """A chat's log: who was removed still sees what was said while he was in."""
+    """The log of a chat: a removed member may still read the entries of their membership."""
     OWN = auto()
-    """The caller's own; another caller gets another thing, and this tenant does not change."""
+    """The caller's own data: another caller gets their own, and this tenant does not change."""
     TENANT = auto()
-    """For everybody of the tenant."""
+    """For all users of the tenant."""
     SERVER = auto()
     """For the tenant's server, with the scope `users`."""
     NOTICES = auto()
     """For the tenant's server, with the scope `notices`."""
     ADDRESSED = auto()
-    """The caller's own; the address names the tenant, and must name the caller's."""
+    """The caller's own data; the path must name the caller's tenant."""
     OPEN = auto()
-    """For those who have no credential yet."""
+    """For clients without a credential."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """`{chat}` and `{message}` in the path are put in from the scene. `caller` may do it; None: the tenant's server."""
+    """A valid call. `{chat}` and `{message}` in the path come from the scene. `caller` `None`: the tenant's server."""
 
     path: str
     body: dict[str, Any] | None = None
@@ -165,9 +165,9 @@ EXAMPLES: dict[str, Example] = {
 
 @dataclass
 class Scene:
-    """A group of anna and ben, from which cleo was removed; dora has never been in it.
+    """A group of anna and ben, from which cleo was removed. dora was never a member.
 
-    `later` was said after cleo left, `private` is anna's name: neither may be seen by who has no business there.
+    `later` was sent after cleo left, and `private` is anna's name: refused callers must see neither.
     """
 
     house: RestApp
@@ -235,7 +235,7 @@ async def set_scene(house: RestApp) -> Scene:
 
 
 async def set_inbox(house: RestApp) -> SendNotificationResult:
-    """Anna has a notice that says her name, and one is on its way."""
+    """Send anna a notification with her name, and a second one that is not delivered yet."""
     tenant, notices = house.stage.tenant, house.notices
     await notices.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
     said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
@@ -246,7 +246,7 @@ async def set_inbox(house: RestApp) -> SendNotificationResult:
 
 
 async def set_broadcast(house: RestApp) -> str:
-    """Shown to half of a list that Anna is in, and that says her name."""
+    """Send a broadcast with anna's name to half of a list that contains her."""
     tenant, cases = house.stage.tenant, house.notices
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
     await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
@@ -277,7 +277,7 @@ REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 
 
 async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) -> list[str]:
-    """What went through that should not have. Empty: all refused, and nothing was written."""
+    """Return the calls that were not refused. Empty: all were refused, and nothing was written."""
     before = await scene.house.stage.kinds(scene.chat)
     send = scene.call(example, app, method)
     found = [
@@ -291,7 +291,7 @@ async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) ->
 
 
 type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
-"""Who, with what, in whose name; and the statuses that are right for him."""
+"""A caller: description, credential, user to act for, and the expected statuses."""
 
 
 def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
@@ -328,17 +328,17 @@ def _is_breach(scene: Scene, answer: httpx.Response, allowed: Collection[int]) -
 
 
 def absent(chat: ChatKey) -> ChatKey:
-    """Of the same kind, and nobody ever made it."""
+    """Return the id of a chat of the same type that was never created."""
     return chat._replace(chat=ChatId(f"{chat.chat[0]}{'NOBODYMADETHISCHAT234567'}"))
 
 
 def far_ahead(example: Example) -> Example:
-    """From a place that no log has reached: where it stands is for its members to know."""
+    """Return the example with `after` above every log: only members may learn the head of a chat."""
     return replace(example, body={**(example.body or {}), "after": 10**6})
 
 
 async def told(scene: Scene, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
-    """What dora hears of this chat, all that is of the request itself apart."""
+    """Return dora's answer for this chat, without the values of the request itself."""
     message = message_id(chat.chat, 2)
     there = replace(scene, chat=chat, message=message)
     answer = await there.call(example, app, method)(scene.house.ring.user(chat.tenant, DORA))

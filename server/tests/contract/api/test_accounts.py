@@ -27,7 +27,7 @@ RETRY = {"idempotency-key": "drawn-by-chance-0001"}
 
 @asynccontextmanager
 async def sending(house: RestApp) -> AsyncIterator[None]:
-    """Somebody takes codes out of the outbox."""
+    """Run the queue of codes."""
     running = asyncio.create_task(house.door.outbox.run())
     try:
         yield
@@ -147,7 +147,7 @@ def test_a_server_ends_the_sessions_of_its_own_users_only(play: RunUseCases) -> 
 
 
 class Charged(NoApiLimits):
-    """Notes what is charged for looking up phone numbers."""
+    """Records the charges for look-ups of phone numbers."""
 
     def __init__(self) -> None:
         self.tokens: list[tuple[UserId, int]] = []
@@ -182,7 +182,7 @@ def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(play: RunUse
 
 
 async def calls_of(stage: UseCaseEnv, doing: Awaitable[httpx.Response]) -> tuple[Any, dict[str, float]]:
-    """What an answer tells, and which access patterns it took how often."""
+    """Return the content of an answer, and how often it used each access pattern."""
 
     def booked() -> Counter[str]:
         return Counter({row.pattern: int(row.value) for row in stage.client.ledger if row.name == "calls"})
@@ -193,7 +193,7 @@ async def calls_of(stage: UseCaseEnv, doing: Awaitable[httpx.Response]) -> tuple
 
 
 def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: RunUseCases) -> None:
-    """Also by how often the tables are asked, which takes time that could be measured."""
+    """The number of reads is the same too: their duration could be measured."""
 
     async def scene(stage: UseCaseEnv) -> None:
         house = RestApp(stage)
@@ -288,7 +288,7 @@ def test_look_ups_are_limited_by_the_day(play: RunUseCases) -> None:
 
 
 def told(response: httpx.Response) -> dict[str, Any]:
-    """Return everything that an answer tells about the number."""
+    """Return all parts of an answer that depend on the number."""
     return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
 
 

@@ -1,4 +1,4 @@
-"""Broadcasts over HTTP, on both engines: what a server sends and asks, what users find."""
+"""Broadcasts over REST, on both engines: send, estimate, roll out, recall, and read."""
 
 from typing import Any
 

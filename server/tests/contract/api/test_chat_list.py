@@ -1,4 +1,4 @@
-"""The chat list, watermarks and ticks over HTTP, on both engines."""
+"""The chat list, watermarks and delivery status over REST, on both engines."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the edge itself answers: credentials, bounds, ids, headers, faults of its own."""
+"""Behaviour of the API independent of routes: credentials, limits, request ids, headers, internal errors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +61,7 @@ INVALID = Code.REQUEST_INVALID
 
 @pytest.mark.parametrize("name", ["a#b", "a*b", "a/b", "a b", "", "x" * 65, "tab\t", "ünicode", 7, None])
 async def test_an_id_that_would_change_a_key_is_refused(name: object) -> None:
-    """No engine: whoever gets through to the use cases fails the test."""
+    """Without an engine: a request that reaches the use cases fails the test."""
     response = await _post(house_without_engine(), "/v1/directs", {"user": name})
     assert (response.status_code, response.json()["code"]) == (400, INVALID)
     assert response.json()["errors"][0]["pointer"] == "/user"
@@ -227,7 +227,7 @@ async def test_the_explorer_and_the_description_are_served_without_the_internet(
 
 
 class _OneLeft:
-    """Lets every address in, and nobody who is known."""
+    """Admits every anonymous request, and refuses authenticated ones."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, UserId | None]] = []
@@ -271,21 +271,21 @@ def _allowance(*, is_allowed: bool) -> RateLimitState:
 
 
 class _Unreachable:
-    """Stands where an engine would be: whatever is asked of it is a mistake."""
+    """Replaces an engine: every use of it is an error."""
 
     def __getattr__(self, name: str) -> object:
-        raise AssertionError(f"Unreachable: {name} was asked of an engine")
+        raise AssertionError(f"unexpected use of an engine: {name}")
 
 
 def house_without_engine(limits: _OneLeft | None = None, **options: Any) -> RestApp:
-    stage = UseCaseEnv(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # nobody gets to it
+    stage = UseCaseEnv(_Unreachable(), "acme", Path("none"))  # type: ignore[arg-type]  # never used
     return RestApp(stage, replace(OPTIONS, **options), limits)
 
 
 async def _call(
     house: RestApp, method: str, path: str, headers: dict[str, str] | None = None, **more: object
 ) -> httpx.Response:
-    """As anna, and without holding the answer against the description."""
+    """Send a request as anna, without validating the answer against the OpenAPI document."""
     bearer = house.ring.user(house.stage.tenant, ANNA)
     transport = httpx.ASGITransport(app=house.app)
     async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:

@@ -1,4 +1,4 @@
-"""Inboxes over HTTP, on both engines: what a server sends, what a user reads and marks, what support sees."""
+"""Inboxes over REST, on both engines: send, read, mark, recall and explain."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The refusal matrix: every route, called by everybody who has no business there."""
+"""The refusal matrix: every route, called by every caller without permission."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def takes_a_position(name: str) -> bool:
 
 @pytest.mark.parametrize("name", ABOUT_CHATS)
 def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(name: str, play: RunUseCases) -> None:
-    """The id of a direct chat is derived from its two users, so anybody can ask for anybody's."""
+    """The id of a direct chat is derived from its two users, so any user can guess it."""
 
     async def scene(stage: UseCaseEnv) -> None:
         house, method = RestApp(stage), METHODS[name]
@@ -109,7 +109,7 @@ def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, play: RunUseCa
 
 
 def test_a_route_without_a_door_is_found(play: RunUseCases) -> None:
-    """Two ways to forget it: no door at all, and nobody who asks whose the chat is."""
+    """Two mistakes: a route without authentication, and a route that does not check membership."""
 
     async def scene(stage: UseCaseEnv) -> None:
         house = RestApp(stage)

@@ -1,4 +1,4 @@
-"""The first inbox API's document, transcribed: its addresses, bodies and attribute names, on both engines."""
+"""The original inbox API: its paths, bodies and field names, on both engines."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ DOCUMENT_ROW: dict[str, Any] = {
         "cta_uri": "myapp://features/new",
     },
 }
-"""The document's message record without its keys."""
+"""The message record of the original document, without its keys."""
 DOCUMENT_CONFIG = {"title": "General Notifications", "description": "System-wide notifications"}
 GIVEN_BY_US = {"id", "received", "delivered", "readat"}
 

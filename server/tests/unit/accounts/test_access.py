@@ -1,4 +1,4 @@
-"""Access tokens: what is minted is verified, what is bent is not. And the keys that sign them."""
+"""Access tokens: minted tokens verify, altered ones do not; and rotation of the keys that sign them."""
 
 import asyncio
 import base64
@@ -167,7 +167,7 @@ async def test_a_token_without_a_signature_is_refused() -> None:
 
 
 async def test_the_same_version_of_another_tenants_key_does_not_verify() -> None:
-    """Keys that were kept by `kid` alone would let beta in as acme."""
+    """If keys were cached by `kid` alone, a token of beta would be accepted for acme."""
     world = World()
     await world.process().mint(WHO)
     process = world.process()
@@ -275,7 +275,7 @@ async def test_while_the_key_service_is_away_a_key_that_is_due_still_signs() -> 
 
 
 async def test_a_first_login_does_not_stand_in_the_way_of_content_keys() -> None:
-    """The access key may be the tenant's first; the fingerprint key is then new, not lost."""
+    """An access key may be the tenant's first key. The fingerprint key is then created, not missing."""
     world = World()
     await world.process().mint(WHO)
     await KeyRing(world.store, world.kms, world.clock, KeyPolicy()).of(ACME)

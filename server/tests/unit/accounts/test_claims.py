@@ -1,4 +1,4 @@
-"""What the claims of a token must be, once its signature was checked; and what its bearer may be told."""
+"""Validation of claims after the signature, and the errors that clients see."""
 
 import json
 import logging

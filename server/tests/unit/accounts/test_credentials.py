@@ -1,4 +1,4 @@
-"""Three kinds at one door: each goes to its own verifier, and nothing opens a door that is not its own."""
+"""The chain sends each kind of credential to its own verifier, and none is accepted by another."""
 
 import json
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ OWN_SECRET = OctKey.import_key({"kty": "oct", "k": "b3VyIG93biBzZWNyZXQsIGFzIGxv
 
 @dataclass
 class OwnTokens:
-    """As Tidings signs its own: HS256 with a secret that nobody else has."""
+    """Access tokens as Tidings signs them: HS256 with a secret of the installation."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -36,10 +36,10 @@ class OwnTokens:
         return Principal(tenant=TenantId(claims["tenant"]), user=UserId(claims["sub"]))
 
     async def recheck(self, principal: Principal) -> None:
-        """Every one is still good."""
+        """Accept every principal."""
 
     def evict(self, revocation: Revocation) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no cache."""
 
     def mint(self, **header: object) -> str:
         claims = claims_of(iss=ISSUER, sub="phone-user")
@@ -56,7 +56,7 @@ class RecordedAdmission(UserAdmission):
         self.seen.append(principal.user)
 
     def evict(self, tenant: TenantId, user: UserId) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no cache."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""When keys are looked for, how often, and how long they hold while nobody answers."""
+"""When and how often keys are loaded, and how long they are used while the source is unavailable."""
 
 import asyncio
 import json

@@ -42,7 +42,7 @@ class World:
         self.log.rows[user] = (now_ms, told)
 
     async def run(self, for_s: float) -> list[str]:
-        """What was heard in this time."""
+        """Return the revocations that were handled in this time."""
         before = len(self.heard)
         for _ in range(round(for_s / POLL_S)):
             self.clock.now_s += POLL_S

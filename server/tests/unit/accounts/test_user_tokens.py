@@ -1,4 +1,4 @@
-"""Each trap by name. `why_not` is what an operator is told; `refuses` what the bearer is."""
+"""Known attacks on JWTs. `why_not` returns the reason for operators; `refuses` the error for the client."""
 
 import asyncio
 import base64
@@ -101,7 +101,7 @@ async def test_a_key_in_the_header_is_refused(world: AccountsUnitEnv, name: str)
 
 @pytest.mark.parametrize("alg", ["HS256", "HS512"])
 async def test_a_public_key_is_not_taken_for_a_secret(world: AccountsUnitEnv, alg: str) -> None:
-    """The confusion: the verifier takes `alg` from the token, and its public key for the secret of an HMAC."""
+    """Algorithm confusion: the verifier trusts `alg` and uses the public key as the secret of an HMAC."""
     digest = {"HS256": hashlib.sha256, "HS512": hashlib.sha512}[alg]
     x = base64.urlsafe_b64decode(world.key["x"] + "==")
     public = json.dumps({part: world.key[part] for part in ("kty", "crv", "x")})
@@ -264,7 +264,7 @@ async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(world: Acc
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Tokens whose signature was calculated."""
+    """Record the tokens whose signature is verified."""
     seen: list[str] = []
 
     def note(token: str, key: PublicKey) -> None:

@@ -1,4 +1,4 @@
-"""Bodies: what is refused before a model looks at it."""
+"""Bodies that are refused before their schema is validated."""
 
 import json
 import threading
@@ -62,7 +62,7 @@ def test_what_is_within_the_bounds_comes_out_as_it_is() -> None:
 
 
 def request(chunks: list[bytes], headers: list[tuple[bytes, bytes]]) -> tuple[Request, list[bytes]]:
-    """And the chunks that nobody has read yet."""
+    """Return a request, and the list of chunks that were not read."""
 
     async def receive() -> dict[str, object]:
         chunk = chunks.pop(0)

@@ -1,4 +1,4 @@
-"""Who gets a connection when there are more clients than room."""
+"""Which connections are accepted, evicted and refused at the limits."""
 
 from tidings.api.connection_shares import AdmissionDecision, ConnectionQuota, ConnectionShares
 
@@ -8,7 +8,7 @@ def shares(total: int = 4, per_address: int = 3, per_tenant: int = 2) -> Connect
 
 
 def served(some: ConnectionShares[str], one: str, place: str | None, tenant: str | None = None) -> bool:
-    """Come in and be answered once; whether it may stay idle for long."""
+    """Open a connection, serve one request, and return whether it may stay idle for long."""
     assert not some.enter(one, place).is_refused
     some.on_request(one)
     return some.on_idle(one, tenant)

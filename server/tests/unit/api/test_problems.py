@@ -1,4 +1,4 @@
-"""Every code has a status, and nothing of the inside leaves with it."""
+"""Every error code has a status, and errors reveal no internals."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_every_code_has_a_status() -> None:
 
 @pytest.mark.parametrize("code", list(Code))
 def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
-    """408, 429, 503 and the race (409) pass; what is told with another status is not to be tried again."""
+    """Retryable errors have the status 408, 429, 503 or 409; errors with another status are not retryable."""
     if TidingsError(code, "").retryable and code is not Code.ENGINE_FETCH_FAILED:
         assert STATUS[code] in {408, 409, 429, 503}
 

@@ -1,4 +1,4 @@
-"""One table of keys, one key service, one clock; as many processes on them as a test wants."""
+"""A key store, a KMS and a clock that several key rings share."""
 
 import asyncio
 from collections.abc import Awaitable, Coroutine

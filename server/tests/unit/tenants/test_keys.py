@@ -1,4 +1,4 @@
-"""The ring of keys: when it looks at the table, what it makes, what it unwraps."""
+"""The key ring: when it reads the table, creates keys and unwraps them."""
 
 import asyncio
 import gc

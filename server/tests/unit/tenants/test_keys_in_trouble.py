@@ -1,4 +1,4 @@
-"""The ring of keys when something is away, gone or altered."""
+"""The key ring when the table or the KMS is unavailable, and when keys are missing or altered."""
 
 from fixtures.memory_keys import MemoryKms
 from unit.tenants.tenants_env import (
@@ -92,7 +92,7 @@ def test_a_key_of_another_length_is_not_used() -> None:
 
 
 def test_a_key_service_that_cannot_unwrap_what_is_there_wraps_nothing_new() -> None:
-    """The wrong key file, at the moment when a key is due: its keys would stand among those of the right one."""
+    """A wrong key file must not create the next key: a tenant would have keys of two master keys."""
 
     async def check() -> None:
         world = TenantsEnv()

@@ -1,4 +1,4 @@
-"""Data keys are wrapped by another master key, and open what they sealed as before."""
+"""Rewrapped data keys still open the content that they sealed."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from tidings.tenants.model import FINGERPRINT, GeneratedKey
 
 
 async def _used(world: TenantsEnv) -> bytes:
-    """Return what the first of three keys sealed; then the master key changes."""
+    """Seal content with the first of three keys, then change the master key."""
     content = await sealed(world.process(), b"before")
     await world.process().rotate(ACME)
     world.kms.renew()
