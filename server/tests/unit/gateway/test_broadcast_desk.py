@@ -138,7 +138,7 @@ def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
         """Phones that look, answered with the log as it is, on a channel that stands."""
         world = World()
-        cases = InboxUseCases(world, *([cast("Any", world)] * 4))
+        cases = InboxUseCases(*([cast("Any", world)] * 5))
         desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:

@@ -84,7 +84,7 @@ def seat(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
 
 def desk(shelf: Shelf) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxUseCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    cases = InboxUseCases(cast("Any", shelf), cast("Any", shelf), nothing, logs=nothing, audience=nothing)
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
     return InboxNotifier(cases, broadcasts, report)
 
