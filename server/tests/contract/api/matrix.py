@@ -170,7 +170,7 @@ class Scene:
     `later` was sent after cleo left, and `private` is anna's name: refused callers must see neither.
     """
 
-    house: RestApp
+    api: RestApp
     chat: ChatKey
     message: str
     notice: str
@@ -180,7 +180,7 @@ class Scene:
     private: str = "Anna of this tenant"
 
     def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
-        tenant = self.house.stage.tenant
+        tenant = self.api.stage.tenant
         path = example.path.format(
             chat=self.chat.chat,
             message=self.message,
@@ -209,7 +209,7 @@ class Scene:
         return send
 
     def rightful(self, example: Example) -> str | None:
-        ring, tenant = self.house.ring, self.house.stage.tenant
+        ring, tenant = self.api.ring, self.api.stage.tenant
         if example.reach is Reach.OPEN:
             return None
         if example.reach is Reach.SERVER:
@@ -219,35 +219,35 @@ class Scene:
         return ring.user(tenant, example.caller)
 
 
-async def set_scene(house: RestApp) -> Scene:
-    stage = house.stage
-    chat = await stage.group(BEN, CLEO)
-    sent = await stage.send(chat, ANNA, "said while cleo was in")
-    await house.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
-    await stage.manage.remove(chat, by(ANNA), CLEO)
-    await stage.send(chat, ANNA, Scene.later)
-    await house.settle()
-    await house.door.users.create(house.stage.tenant, UserId("fay"), phone=FOUND)
-    await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
-    notice = await set_inbox(house)
-    broadcast = await set_broadcast(house)
-    return Scene(house, chat, sent.message_id, notice.notification, notice.job, broadcast)
+async def set_scene(api: RestApp) -> Scene:
+    use_cases = api.stage
+    chat = await use_cases.group(BEN, CLEO)
+    sent = await use_cases.send(chat, ANNA, "said while cleo was in")
+    await api.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
+    await use_cases.manage.remove(chat, by(ANNA), CLEO)
+    await use_cases.send(chat, ANNA, Scene.later)
+    await api.settle()
+    await api.door.users.create(api.stage.tenant, UserId("fay"), phone=FOUND)
+    await api.door.users.create(use_cases.tenant, ANNA, display_name=Scene.private)
+    notice = await set_inbox(api)
+    broadcast = await set_broadcast(api)
+    return Scene(api, chat, sent.message_id, notice.notification, notice.job, broadcast)
 
 
-async def set_inbox(house: RestApp) -> SendNotificationResult:
+async def set_inbox(api: RestApp) -> SendNotificationResult:
     """Send anna a notification with her name, and a second one that is not delivered yet."""
-    tenant, notices = house.stage.tenant, house.notices
+    tenant, notices = api.stage.tenant, api.notices
     await notices.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
     said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
     await notices.sender.send(tenant, "default", SendNotificationRequest(**said))
-    await house.work()
+    await api.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
     return await notices.sender.send(tenant, "default", named)
 
 
-async def set_broadcast(house: RestApp) -> str:
+async def set_broadcast(api: RestApp) -> str:
     """Send a broadcast with anna's name to half of a list that contains her."""
-    tenant, cases = house.stage.tenant, house.notices
+    tenant, cases = api.stage.tenant, api.notices
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
     await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
     said = BroadcastRequest(
@@ -278,14 +278,14 @@ REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 
 async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) -> list[str]:
     """Return the calls that were not refused. Empty: all were refused, and nothing was written."""
-    before = await scene.house.stage.kinds(scene.chat)
+    before = await scene.api.stage.kinds(scene.chat)
     send = scene.call(example, app, method)
     found = [
         f"{who}: {answer.status_code} {answer.text}"
         for who, credential, named, allowed in callers(scene, example)
         if _is_breach(scene, answer := await send(credential, named), allowed)
     ]
-    if await scene.house.stage.kinds(scene.chat) != before:
+    if await scene.api.stage.kinds(scene.chat) != before:
         found.append("something was written")
     return found
 
@@ -295,9 +295,9 @@ type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
 
 
 def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
-    ring, tenant, reach = scene.house.ring, scene.house.stage.tenant, example.reach
+    ring, tenant, reach = scene.api.ring, scene.api.stage.tenant, example.reach
     other = TenantId(f"{tenant}-other")
-    scene.house.door.tenants.known.add(other)
+    scene.api.door.tenants.known.add(other)
     ring.expired.add("was good once")
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
@@ -341,7 +341,7 @@ async def told(scene: Scene, app: FastAPI, method: str, example: Example, chat: 
     """Return dora's answer for this chat, without the values of the request itself."""
     message = message_id(chat.chat, 2)
     there = replace(scene, chat=chat, message=message)
-    answer = await there.call(example, app, method)(scene.house.ring.user(chat.tenant, DORA))
+    answer = await there.call(example, app, method)(scene.api.ring.user(chat.tenant, DORA))
     ids = {chat.chat: "CHAT", answer.headers["request-id"]: "REQUEST"}
     shown = f"{answer.status_code} {sorted(answer.headers.items())} {answer.text}"
     for value, name in ids.items():
