@@ -183,7 +183,7 @@ async def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(use_cases: U
     api = RestApp(use_cases)
     server, anna, ben = api.server(Scope.USERS), api.user(ANNA), api.user(BEN)
     await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
-    group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+    group = await anna.ok("POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"})
     paths = ["/v1/user-search", f"/v1/chats/{group['id']}/members-by-phone"]
     assert (await ben.ok("PATCH", "/v1/me", {"phone_search": "nobody"}))["phone_search"] == "nobody"
     assert (await ben.ok("GET", "/v1/me"))["phone_search"] == "nobody"
@@ -207,7 +207,7 @@ async def test_a_member_is_added_by_phone_as_the_search_would_find_them(use_case
     api = RestApp(use_cases, limits=charged)
     server, anna = api.server(Scope.USERS), api.user(ANNA)
     await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
-    group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+    group = await anna.ok("POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"})
     chat = f"/v1/chats/{group['id']}"
     add = ("POST", f"{chat}/members-by-phone", {"phone_number": NUMBER, "client_message_id": "two"})
     for _ in range(2):
@@ -226,8 +226,8 @@ async def test_who_may_not_add_members_learns_nothing_of_a_number(use_cases: Use
     charged = Charged()
     api = RestApp(use_cases, limits=charged)
     await api.server(Scope.USERS).ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
-    made = {"name": "us", "members": [CLEO], "client_message_id": "one"}
-    group = await api.user(ANNA).ok("POST", "/v1/groups", made)
+    made = {"type": "group", "name": "us", "members": [CLEO], "client_message_id": "one"}
+    group = await api.user(ANNA).ok("POST", "/v1/chats", made)
     path = f"/v1/chats/{group['id']}/members-by-phone"
     for user, code in ((CLEO, Code.FORBIDDEN), (DORA, Code.CHAT_NOT_FOUND)):
         numbers = ({"phone_number": NUMBER}, {"phone_number": NUMBER[:-1]})
@@ -248,7 +248,7 @@ async def test_look_ups_are_limited_by_the_day(use_cases: UseCaseEnv) -> None:
     limiter = RateLimiter(shared, local, policies, use_cases.clock)
     api = RestApp(use_cases, limits=RequestLimits(limiter, tenants))
     anna, cleo = api.user(ANNA), api.user(CLEO)
-    group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+    group = await anna.ok("POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"})
     search = ("POST", "/v1/user-search", {"phone_number": NUMBER})
     add = ("POST", f"/v1/chats/{group['id']}/members-by-phone", {"phone_number": NUMBER})
     assert [await anna.code(*each) for each in (search, add)] == [Code.USER_NOT_FOUND] * 2

@@ -25,7 +25,7 @@ async def opened(use_cases: UseCaseEnv) -> tuple[RestApp, Caller, Caller]:
 
 async def send(api: RestApp, server: Caller, *users: str, **more: Any) -> Any:
     sent = await server.ok(
-        "POST", f"{INBOX}/notices", {"uids": list(users), "message": {"title": "hi"}, **more}
+        "POST", f"{INBOX}/notifications", {"user_ids": list(users), "message": {"title": "hi"}, **more}
     )
     await api.work()
     return sent
@@ -63,14 +63,14 @@ async def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_a
     assert await server.code("PUT", path, {"retention_days": 0}) is Code.REQUEST_INVALID
 
 
-async def test_a_notice_is_listed_counted_and_marked(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_listed_counted_and_marked(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     first = await send(api, server, ANNA, BEN, category="sport", sender="editor", label="All")
     second = await send(api, server, ANNA)
-    page = await anna.ok("GET", f"{INBOX}/notices")
-    assert [each["id"] for each in page["notices"]] == [second["id"], first["id"]]
+    page = await anna.ok("GET", f"{INBOX}/notifications")
+    assert [each["id"] for each in page["notifications"]] == [second["id"], first["id"]]
     assert page["counts"] == {"unread": 2, "unseen": 2, "categories": {"sport": 1, "weather": 0}}
-    shown = page["notices"][1]
+    shown = page["notifications"][1]
     assert (shown["category"], shown["sender"], shown["label"]) == ("sport", "editor", "All")
     assert (shown["message"], shown["is_read"]) == ({"title": "hi"}, False)
     marked = await anna.ok("POST", f"{INBOX}/read", {"ids": [first["id"]]})
@@ -78,12 +78,12 @@ async def test_a_notice_is_listed_counted_and_marked(use_cases: UseCaseEnv) -> N
     assert (await anna.ok("POST", f"{INBOX}/unread", {"ids": [first["id"]]}))["unread"] == 2
     assert (await anna.ok("POST", f"{INBOX}/seen"))["unseen"] == 0
     assert (await anna.ok("POST", f"{INBOX}/archive", {"ids": [second["id"]]}))["unread"] == 1
-    archive = await anna.ok("GET", f"{INBOX}/notices?archived=true")
-    assert [each["id"] for each in archive["notices"]] == [second["id"]]
+    archive = await anna.ok("GET", f"{INBOX}/notifications?archived=true")
+    assert [each["id"] for each in archive["notifications"]] == [second["id"]]
     assert (await anna.ok("POST", f"{INBOX}/restore", {"ids": [second["id"]]}))["unread"] == 2
     assert (await anna.ok("POST", f"{INBOX}/read", {"category": "sport"}))["unread"] == 1
-    unread = await anna.ok("GET", f"{INBOX}/notices?unread=true")
-    assert [each["id"] for each in unread["notices"]] == [second["id"]]
+    unread = await anna.ok("GET", f"{INBOX}/notifications?unread=true")
+    assert [each["id"] for each in unread["notifications"]] == [second["id"]]
     assert (await anna.ok("POST", f"{INBOX}/read", {}))["unread"] == 0
     assert (await api.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 1
 
@@ -91,17 +91,17 @@ async def test_a_notice_is_listed_counted_and_marked(use_cases: UseCaseEnv) -> N
 async def test_pages_go_on_and_a_filter_keeps_its_cursor(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     ids = [(await send(api, server, ANNA, category="sport"))["id"] for _ in range(5)]
-    page = await anna.ok("GET", f"{INBOX}/notices?limit=2&category=sport")
+    page = await anna.ok("GET", f"{INBOX}/notifications?limit=2&category=sport")
     await send(api, server, ANNA, category="sport")
-    found = [each["id"] for each in page["notices"]]
+    found = [each["id"] for each in page["notifications"]]
     while "cursor" in page:
-        page = await anna.ok("GET", f"{INBOX}/notices?limit=2&category=sport&cursor={page['cursor']}")
-        found += [each["id"] for each in page["notices"]]
+        page = await anna.ok("GET", f"{INBOX}/notifications?limit=2&category=sport&cursor={page['cursor']}")
+        found += [each["id"] for each in page["notifications"]]
     assert found == ids[::-1]
-    first = await anna.ok("GET", f"{INBOX}/notices?limit=2")
-    elsewhere = f"{INBOX}/notices?limit=2&unread=true&cursor={first['cursor']}"
+    first = await anna.ok("GET", f"{INBOX}/notifications?limit=2")
+    elsewhere = f"{INBOX}/notifications?limit=2&unread=true&cursor={first['cursor']}"
     assert await anna.code("GET", elsewhere) is Code.CURSOR_INVALID
-    assert await anna.code("GET", f"{INBOX}/notices?category=cooking") is Code.REQUEST_INVALID
+    assert await anna.code("GET", f"{INBOX}/notifications?category=cooking") is Code.REQUEST_INVALID
 
 
 async def test_counts_that_did_not_change_are_not_sent_again(use_cases: UseCaseEnv) -> None:
@@ -131,35 +131,37 @@ async def test_what_expires_says_when(use_cases: UseCaseEnv) -> None:
     assert (counts["unread"], counts["next_change_at"]) == (1, "2099-12-31T00:00:00.000Z")
     use_cases.clock.ahead_ms = 80 * 365 * 86_400_000
     assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 0
-    late = {"uids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
-    assert await server.code("POST", f"{INBOX}/notices", late) is Code.REQUEST_INVALID
+    late = {"user_ids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
+    assert await server.code("POST", f"{INBOX}/notifications", late) is Code.REQUEST_INVALID
 
 
 async def test_a_repeat_is_answered_by_the_first_answer(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
-    body, key = {"uids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
-    first = await server("POST", f"{INBOX}/notices", body, headers=key)
-    again = await server("POST", f"{INBOX}/notices", body, headers=key)
+    body, key = {"user_ids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
+    first = await server("POST", f"{INBOX}/notifications", body, headers=key)
+    again = await server("POST", f"{INBOX}/notifications", body, headers=key)
     assert (first.status_code, again.status_code, again.json()) == (201, 200, first.json())
     await api.work()
     assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 1
-    other = {"uids": [BEN], "message": {"title": "hi"}}
-    assert await server.code("POST", f"{INBOX}/notices", other, headers=key) is Code.IDEMPOTENCY_CONFLICT
+    other = {"user_ids": [BEN], "message": {"title": "hi"}}
+    assert (
+        await server.code("POST", f"{INBOX}/notifications", other, headers=key) is Code.IDEMPOTENCY_CONFLICT
+    )
 
 
 async def test_a_hundred_thousand_users_fit_into_one_request(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
     users = [f"user-with-a-rather-long-name-{number:06d}" for number in range(100_000)]
-    sent = await server.ok("POST", f"{INBOX}/notices", {"uids": users, "message": {"title": "hi"}})
+    sent = await server.ok("POST", f"{INBOX}/notifications", {"user_ids": users, "message": {"title": "hi"}})
     job = await server.ok("GET", f"/v1/jobs/{sent['job']}")
     assert (job["total"], job["done"], job["state"]) == (100_000, 0, "running")
-    one_more = {"uids": [*users, "one-more"], "message": {"title": "hi"}}
-    assert await server.code("POST", f"{INBOX}/notices", one_more) is Code.REQUEST_INVALID
+    one_more = {"user_ids": [*users, "one-more"], "message": {"title": "hi"}}
+    assert await server.code("POST", f"{INBOX}/notifications", one_more) is Code.REQUEST_INVALID
 
 
 async def test_a_job_is_paused_resumed_and_listed(use_cases: UseCaseEnv) -> None:
     api, server, _ = await opened(use_cases)
-    sent = await server.ok("POST", f"{INBOX}/notices", {"uids": [ANNA], "message": {"title": "hi"}})
+    sent = await server.ok("POST", f"{INBOX}/notifications", {"user_ids": [ANNA], "message": {"title": "hi"}})
     job = f"/v1/jobs/{sent['job']}"
     assert (await server.ok("POST", f"{job}/pause"))["state"] == "paused"
     await api.work()
@@ -173,37 +175,37 @@ async def test_a_job_is_paused_resumed_and_listed(use_cases: UseCaseEnv) -> None
     assert await server.code("GET", "/v1/jobs/01JCQ4Z7N3V5X9B2M8K6T1R0WD") is Code.JOB_NOT_FOUND
 
 
-async def test_a_notice_is_amended_and_recalled_with_proof(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_amended_and_recalled_with_proof(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     sent = await send(api, server, ANNA, BEN)
-    notice = f"{INBOX}/notices/{sent['id']}"
-    assert (await server.ok("PATCH", notice, {"message": {"title": "corrected"}}))["version"] == 2
-    (shown,) = (await anna.ok("GET", f"{INBOX}/notices"))["notices"]
+    notification = f"{INBOX}/notifications/{sent['id']}"
+    assert (await server.ok("PATCH", notification, {"message": {"title": "corrected"}}))["version"] == 2
+    (shown,) = (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"]
     assert (shown["message"], shown["version"]) == ({"title": "corrected"}, 2)
     await anna.ok("POST", f"{INBOX}/read", {"ids": [sent["id"]]})
-    recalled = await server.ok("DELETE", notice)
-    assert (await anna.ok("GET", f"{INBOX}/notices"))["notices"] == []
+    recalled = await server.ok("DELETE", notification)
+    assert (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"] == []
     await api.work()
     assert (await server.ok("GET", f"/v1/jobs/{recalled['job']}"))["state"] == "done"
     assert (await api.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 0
-    proof = (await server.ok("GET", f"{notice}/recipients"))["users"]
-    assert [("read_at" in each, "vanished_at" in each) for each in proof] == [(True, True), (False, True)]
-    assert await server.code("PATCH", notice, {"message": {"title": "no"}}) is Code.NO_CHANGE
+    proof = (await server.ok("GET", f"{notification}/recipients"))["users"]
+    assert [("read_at" in each, "removed_at" in each) for each in proof] == [(True, True), (False, True)]
+    assert await server.code("PATCH", notification, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
 
-async def test_a_notice_is_found_by_its_name_in_the_senders_system(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_found_by_its_name_in_the_senders_system(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
     wish = {
-        "uids": [ANNA, BEN],
+        "user_ids": [ANNA, BEN],
         "message": {"title": "x"},
         "host_system_id": "order-7",
         "is_unique": True,
     }
-    sent = await server.ok("POST", f"{INBOX}/notices", wish)
+    sent = await server.ok("POST", f"{INBOX}/notifications", wish)
     found = await server.ok("GET", f"{INBOX}/sent/order-7")
     assert (found["id"], found["job"], found["total"]) == (sent["id"], sent["job"], 2)
     assert "redacted_at" not in found
-    await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
+    await server.ok("DELETE", f"{INBOX}/notifications/{sent['id']}")
     assert "redacted_at" in await server.ok("GET", f"{INBOX}/sent/order-7")
     assert await server.code("GET", f"{INBOX}/sent/order-8") is Code.NOTIFICATION_NOT_FOUND
 
@@ -216,7 +218,7 @@ async def test_a_count_is_explained(use_cases: UseCaseEnv) -> None:
     await anna.ok("POST", f"{INBOX}/unread", {"ids": [again]})
     new = (await send(api, server, ANNA))["id"]
     told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-    why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notices"]}
+    why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notifications"]}
     assert why == {
         read: ("read", False),
         marked: ("marked_all", False),

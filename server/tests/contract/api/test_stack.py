@@ -47,12 +47,12 @@ async def posted(api: RestApp, admin: str) -> str:
 
 async def test_a_message_to_specific_users_comes_as_the_document_shows_it(use_cases: UseCaseEnv) -> None:
     api, admin, users = await opened(use_cases)
-    notice = await posted(api, admin)
+    notification = await posted(api, admin)
     page = await api.user(USER).ok("GET", f"{users}/messages/last/10")
     (row,) = page["messages"]
     assert row.keys() == DOCUMENT_ROW.keys()
     assert row == DOCUMENT_ROW | {
-        "id": notice,
+        "id": notification,
         "received": row["received"],
         "delivered": row["delivered"],
         "audiences": DOCUMENT_ROW["audiences"] | {"uids": [USER]},
@@ -82,9 +82,11 @@ async def test_messages_are_marked_read_by_ids_and_before_a_time(use_cases: UseC
 
 async def test_a_message_is_redacted_for_everybody(use_cases: UseCaseEnv) -> None:
     api, admin, users = await opened(use_cases)
-    notice = await posted(api, admin)
-    done = await api.server(Scope.NOTIFICATIONS).ok("DELETE", f"{admin}/messages/redact", {"id": notice})
-    assert done["id"] == notice
+    notification = await posted(api, admin)
+    done = await api.server(Scope.NOTIFICATIONS).ok(
+        "DELETE", f"{admin}/messages/redact", {"id": notification}
+    )
+    assert done["id"] == notification
     await api.work()
     for user in (USER, OTHER):
         page = await api.user(user).ok("GET", f"{users}/messages/last/10")
@@ -93,9 +95,9 @@ async def test_a_message_is_redacted_for_everybody(use_cases: UseCaseEnv) -> Non
 
 async def test_admins_and_users_are_kept_apart_and_the_address_decides_nothing(use_cases: UseCaseEnv) -> None:
     api, admin, users = await opened(use_cases)
-    notice = await posted(api, admin)
+    notification = await posted(api, admin)
     user, server = api.user(USER), api.server(Scope.NOTIFICATIONS)
-    assert await user.code("DELETE", f"{admin}/messages/redact", {"id": notice}) is Code.FORBIDDEN
+    assert await user.code("DELETE", f"{admin}/messages/redact", {"id": notification}) is Code.FORBIDDEN
     assert await server.code("GET", f"{users}/messages/last/1") is Code.REQUEST_INVALID
     elsewhere = users.replace(use_cases.tenant, "another-tenant")
     assert await user.code("GET", f"{elsewhere}/messages/last/1") is Code.FORBIDDEN

@@ -99,7 +99,7 @@ async def estimate_broadcast(
 
 
 @router.get(
-    "/inboxes/{inbox}/broadcasts/{notice}",
+    "/inboxes/{inbox}/broadcasts/{notification}",
     **route_options(
         "get_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
@@ -108,16 +108,16 @@ async def estimate_broadcast(
     ),
 )
 async def get_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
     """Get the progress of a broadcast. After a recall, it also proves when the broadcast was no longer visible."""
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.status(call.tenant, inbox, notice))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.status(call.tenant, inbox, notification))
 
 
 @router.post(
-    "/inboxes/{inbox}/broadcasts/{notice}/ramp",
+    "/inboxes/{inbox}/broadcasts/{notification}/ramp",
     **route_options(
         "ramp_broadcast",
         *OF_BODIES,
@@ -129,16 +129,16 @@ async def get_broadcast(
     ),
 )
 async def ramp_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath, body: RampBody
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath, body: RampBody
 ) -> BroadcastResponse:
     """Show a broadcast to a larger share of its users. For the added users it is new and unread."""
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.ramp(call.tenant, inbox, notice, body.percent))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.ramp(call.tenant, inbox, notification, body.percent))
 
 
 @router.post(
-    "/inboxes/{inbox}/broadcasts/{notice}/halt",
+    "/inboxes/{inbox}/broadcasts/{notification}/halt",
     **route_options(
         "halt_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
@@ -149,19 +149,19 @@ async def ramp_broadcast(
     ),
 )
 async def halt_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
     """Stop the rollout permanently, including planned steps.
 
     Users who already see the broadcast keep it. To remove it, recall the notification.
     """
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.halt(call.tenant, inbox, notice))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.halt(call.tenant, inbox, notification))
 
 
 @router.get(
-    "/inboxes/{inbox}/broadcasts/{notice}/readers",
+    "/inboxes/{inbox}/broadcasts/{notification}/readers",
     **route_options(
         "list_readers",
         Code.NOTIFICATION_NOT_FOUND,
@@ -173,14 +173,14 @@ async def halt_broadcast(
 async def list_readers(
     call: AsNotificationsServer,
     inbox: InboxInPath,
-    notice: NotificationInPath,
+    notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> ReadersResponse:
     """List the users who have read a broadcast, by id. It must have been sent with `track_reads`."""
-    cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notice)
+    cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notification)
     below = cursors.read(asked.cursor)
     page = await call.edge.services.notifications.broadcast.readers(
-        call.tenant, inbox, notice, asked.limit, None if below is None else UserId(below)
+        call.tenant, inbox, notification, asked.limit, None if below is None else UserId(below)
     )
     return ReadersResponse.of(page, cursors.write(page.below))
 

@@ -79,10 +79,10 @@ async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxRes
 )
 async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: InboxBody) -> InboxResponse:
     """Create an inbox or replace its configuration. Every process applies the change within five seconds."""
-    notices = call.edge.services.notifications
-    new = await notices.defaults.read(call.tenant)
+    notifications = call.edge.services.notifications
+    new = await notifications.defaults.read(call.tenant)
     return InboxResponse.of(
-        await notices.inboxes.set(call.tenant, inbox, lambda before: body.to_spec(before or new))
+        await notifications.inboxes.set(call.tenant, inbox, lambda before: body.to_spec(before or new))
     )
 
 
@@ -119,9 +119,9 @@ async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBod
 
 
 @bulk.post(
-    "/inboxes/{inbox}/notices",
+    "/inboxes/{inbox}/notifications",
     **route_options(
-        "send_notice",
+        "send_notification",
         *OF_BODIES,
         *_OF_CONTENT,
         _UNKNOWN,
@@ -145,7 +145,7 @@ async def send_notification(
     A retry with the same `Idempotency-Key` returns the first answer with status 200.
     """
     named = None if key is None else optional_idempotency_key(key)
-    await charge_recipients(call.edge.services.limits, call.tenant, len(body.uids))
+    await charge_recipients(call.edge.services.limits, call.tenant, len(body.user_ids))
     sent = await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
@@ -155,7 +155,7 @@ async def send_notification(
 @router.get(
     "/inboxes/{inbox}/sent/{host_system_id}",
     **route_options(
-        "find_notice",
+        "find_notification",
         *_OF_NOTIFICATIONS,
         touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
         summary="Find a notification by your own id",
@@ -166,14 +166,14 @@ async def find_notification(
 ) -> NotificationLookupResponse:
     """Find a notification by its `host_system_id`. It must have been sent with `is_unique`."""
     recall = call.edge.services.notifications.recall
-    notice = await recall.by_host_id(call.tenant, inbox, host_system_id)
-    return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notice))
+    notification = await recall.by_host_id(call.tenant, inbox, host_system_id)
+    return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notification))
 
 
 @router.patch(
-    "/inboxes/{inbox}/notices/{notice}",
+    "/inboxes/{inbox}/notifications/{notification}",
     **route_options(
-        "amend_notice",
+        "amend_notification",
         *OF_BODIES,
         *_OF_NOTIFICATIONS,
         *_OF_CONTENT,
@@ -185,20 +185,25 @@ async def find_notification(
     ),
 )
 async def amend_notification(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath, body: AmendNotificationBody
+    call: AsNotificationsServer,
+    inbox: InboxInPath,
+    notification: NotificationInPath,
+    body: AmendNotificationBody,
 ) -> NotificationAmendedResponse:
     """Replace the message of a notification for all recipients at once. Whether they have read it does not change.
 
     A job notifies connected devices.
     """
-    amended = await call.edge.services.notifications.recall.amend(call.tenant, inbox, notice, body.message)
+    amended = await call.edge.services.notifications.recall.amend(
+        call.tenant, inbox, notification, body.message
+    )
     return NotificationAmendedResponse.of(amended)
 
 
 @router.delete(
-    "/inboxes/{inbox}/notices/{notice}",
+    "/inboxes/{inbox}/notifications/{notification}",
     **route_options(
-        "redact_notice",
+        "redact_notification",
         *_OF_NOTIFICATIONS,
         _UNSURE,
         _CHANGED,
@@ -210,19 +215,19 @@ async def amend_notification(
     ),
 )
 async def redact_notification(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> NotificationRecalledResponse:
     """Hide a notification from all recipients at once.
 
     A job removes it from their counts. A recalled broadcast leaves the counts within a second.
     """
     return NotificationRecalledResponse.of(
-        await call.edge.services.notifications.recall.redact(call.tenant, inbox, notice)
+        await call.edge.services.notifications.recall.redact(call.tenant, inbox, notification)
     )
 
 
 @router.get(
-    "/inboxes/{inbox}/notices/{notice}/recipients",
+    "/inboxes/{inbox}/notifications/{notification}/recipients",
     **route_options(
         "list_recipients",
         *_OF_NOTIFICATIONS,
@@ -234,16 +239,16 @@ async def redact_notification(
 async def list_recipients(
     call: AsNotificationsServer,
     inbox: InboxInPath,
-    notice: NotificationInPath,
+    notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> RecallProofsResponse:
     """List the recipients in the order of the request, 100 per page.
 
     For each recipient: when it was delivered, when it was read, and when a recall removed it.
     """
-    cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notice)
+    cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notification)
     chunk = int(cursors.read(asked.cursor) or 0)
-    page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notice, chunk)
+    page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notification, chunk)
     end = None if page.next_chunk is None else str(page.next_chunk)
     return RecallProofsResponse(
         users=[RecallProofResponse.of(each) for each in page.proofs], cursor=cursors.write(end)

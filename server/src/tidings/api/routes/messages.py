@@ -124,7 +124,7 @@ async def send_message(
 async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryParams, Query()]) -> Response:
     """List the entries of a chat that the user may read, newest first.
 
-    Without `before`, `after` or `around`, the page has the newest entries. `covers` is the range of sequences for
+    Without `before`, `after` or `around`, the page has the newest entries. `covered_range` is the range of sequences for
     which the page is complete.
     """
     key = call.chat(chat)

@@ -39,9 +39,9 @@ _NOT_MODIFIED = 304
 
 
 @router.get(
-    "/inboxes/{inbox}/notices",
+    "/inboxes/{inbox}/notifications",
     **route_options(
-        "list_notices",
+        "list_notifications",
         _UNKNOWN,
         _AHEAD,
         Code.CURSOR_INVALID,
@@ -62,14 +62,14 @@ async def list_notifications(
         is_unread=asked.unread,
         is_archived=asked.archived,
     )
-    cursors = call.cursors.of(call.tenant, call.user, "notices", inbox, wanted)
+    cursors = call.cursors.of(call.tenant, call.user, "notifications", inbox, wanted)
     below = cursors.read(asked.cursor)
     page = await call.services.notifications.read.page(inbox_key(call, inbox), asked.limit, wanted, below)
     return NotificationsResponse.of(page, known, cursors.write(page.below))
 
 
 _COUNTING = route_options(
-    "count_notices",
+    "count_notifications",
     _UNKNOWN,
     _AHEAD,
     Code.WRITE_CONFLICT,
@@ -100,7 +100,7 @@ async def count_notifications(
 @router.post(
     "/inboxes/{inbox}/read",
     **route_options(
-        "read_notices",
+        "read_notifications",
         *_OF_MARKS,
         touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
         summary="Mark notifications as read",
@@ -125,7 +125,9 @@ async def mark_notifications_read(
 
 @router.post(
     "/inboxes/{inbox}/unread",
-    **route_options("unread_notices", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"),
+    **route_options(
+        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"
+    ),
 )
 async def mark_notifications_unread(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
@@ -138,7 +140,7 @@ async def mark_notifications_unread(
 @router.post(
     "/inboxes/{inbox}/seen",
     **route_options(
-        "see_notices",
+        "see_notifications",
         _UNKNOWN,
         _AHEAD,
         Code.OUTCOME_UNKNOWN,
@@ -157,7 +159,7 @@ async def mark_notifications_seen(
 
 @router.post(
     "/inboxes/{inbox}/archive",
-    **route_options("archive_notices", *_OF_MARKS, touches=_MARKS, summary="Archive notifications"),
+    **route_options("archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Archive notifications"),
 )
 async def archive_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
@@ -170,7 +172,7 @@ async def archive_notifications(
 @router.post(
     "/inboxes/{inbox}/restore",
     **route_options(
-        "restore_notices", *_OF_MARKS, touches=_MARKS, summary="Restore notifications from the archive"
+        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Restore notifications from the archive"
     ),
 )
 async def restore_notifications(

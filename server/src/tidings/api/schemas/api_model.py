@@ -117,7 +117,7 @@ CLIENT_KEY: Final[TypeAdapter[ClientKey]] = TypeAdapter(ClientKeyName)
 class FieldError(ApiModel):
     """An invalid field of a request."""
 
-    place: Annotated[
+    location: Annotated[
         Literal["body", "query", "path", "header", "cookie"], Field(description="The part of the request.")
     ]
     pointer: Annotated[

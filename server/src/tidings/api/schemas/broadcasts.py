@@ -40,7 +40,7 @@ _ESTIMATE: JsonDict = {
     "reach": 25_600,
     "low": 20_582,
     "high": 30_618,
-    "seen": 400,
+    "sampled": 400,
     "write_units": 6,
     "dollars": 0.000004,
     "copied_write_units": 102_400,
@@ -138,10 +138,10 @@ class BroadcastCreatedResponse(ApiModel):
 
 
 class BroadcastResponse(ApiModel):
-    """The progress of a broadcast. After a recall, no one sees or counts it from `gone_by` on."""
+    """The progress of a broadcast. After a recall, no one sees or counts it from `hidden_by` on."""
 
     model_config = with_examples(
-        _BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"}
+        _BROADCAST, _BROADCAST | {"redacted_at": _AT, "hidden_by": "2026-11-15T02:11:22.957Z"}
     )
 
     id: str
@@ -154,7 +154,7 @@ class BroadcastResponse(ApiModel):
     expires_at: Time | None = None
     is_halted: bool
     redacted_at: Time | None = None
-    gone_by: Annotated[
+    hidden_by: Annotated[
         Time | None, Field(description="`redacted_at` plus the second for which caches may be stale.")
     ] = None
     broadcasts_up_to: Annotated[int, Field(description="The last sequence of the inbox's broadcast log.")]
@@ -171,7 +171,7 @@ class BroadcastResponse(ApiModel):
             expires_at=format_ms_or_none(content.expires_ms),
             is_halted=reached.is_halted,
             redacted_at=format_ms_or_none(redacted_ms),
-            gone_by=format_ms_or_none(None if redacted_ms is None else redacted_ms + STALE_MS),
+            hidden_by=format_ms_or_none(None if redacted_ms is None else redacted_ms + STALE_MS),
             broadcasts_up_to=reached.head,
         )
 
@@ -216,7 +216,7 @@ class EstimateResponse(ApiModel):
     reach: Annotated[int, Field(description="Estimated number of users with a profile who would see it.")]
     low: int
     high: int
-    seen: Annotated[int, Field(description="Number of profiles that were read.")]
+    sampled: Annotated[int, Field(description="Number of profiles that were read.")]
     write_units: Annotated[
         int, Field(description="DynamoDB write units of the broadcast, independent of its reach.")
     ]
@@ -230,7 +230,7 @@ class EstimateResponse(ApiModel):
             reach=reach.users,
             low=reach.low,
             high=reach.high,
-            seen=reach.seen,
+            sampled=reach.seen,
             write_units=price.write_units,
             dollars=price.dollars,
             copied_write_units=price.copied_write_units,

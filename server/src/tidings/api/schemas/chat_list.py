@@ -33,7 +33,7 @@ _CHAT: JsonDict = {
     "is_member": True,
     "member_count": 3,
     "members": ["ben", "cleo"],
-    "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "there", "text": "Hey everyone!"},
+    "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "active", "text": "Hey everyone!"},
     "head_sequence": 7,
     "message_count": 6,
     "read_sequence": 4,
@@ -227,7 +227,7 @@ class UnreadExplanationResponse(ApiModel):
 class MessageStatusResponse(ApiModel):
     """The delivery status of a message. It is `READ` once all recipients have read it.
 
-    In a large chat, members are not counted (`is_counted`), and the status stays `SENT`.
+    In a large chat, there are no receipts (`has_receipts`), and the status stays `SENT`.
     """
 
     model_config = with_examples(
@@ -237,7 +237,7 @@ class MessageStatusResponse(ApiModel):
             "delivered_to": ["ben", "cleo"],
             "read_by": ["ben"],
             "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
-            "is_counted": True,
+            "has_receipts": True,
         }
     )
 
@@ -252,7 +252,7 @@ class MessageStatusResponse(ApiModel):
             "each user's last mark in a chat, so it is known for the newest message that the mark covers."
         ),
     ]
-    is_counted: bool
+    has_receipts: bool
 
     @classmethod
     def of(cls, status: MessageStatus) -> Self:
@@ -262,7 +262,7 @@ class MessageStatusResponse(ApiModel):
             delivered_to=list(status.delivered_to),
             read_by=list(status.read_by),
             read_at={user: format_ms(at_ms) for user, at_ms in status.read_at_ms},
-            is_counted=status.is_counted,
+            has_receipts=status.has_receipts,
         )
 
 

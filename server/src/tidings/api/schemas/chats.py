@@ -67,9 +67,20 @@ class IdempotentBody(ApiModel):
     ] = None
 
 
-class CreateGroupBody(ApiModel):
-    model_config = with_examples({"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY})
+_DIRECT: JsonDict = {"type": "direct", "user": "ben"}
+_GROUP: JsonDict = {
+    "type": "group",
+    "name": "Lunch",
+    "members": ["ben", "cleo"],
+    "client_message_id": _KEY,
+}
+CREATE_EXAMPLES = [_DIRECT, _GROUP]
 
+
+class CreateGroupBody(ApiModel):
+    model_config = with_examples(_GROUP)
+
+    type: Literal["group"]
     name: Name
     members: Annotated[
         list[UserName],
@@ -79,8 +90,9 @@ class CreateGroupBody(ApiModel):
 
 
 class CreateDirectBody(ApiModel):
-    model_config = with_examples({"user": "ben"})
+    model_config = with_examples(_DIRECT)
 
+    type: Literal["direct"]
     user: UserName
 
 
@@ -120,7 +132,7 @@ class LastMessageResponse(ApiModel):
     sequence: int
     at: Time
     sender: str
-    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
+    state: Literal["active", "ephemeral", "expired", "redacted", "unreadable"]
     text: Annotated[str | None, Field(description="The start of the text.")] = None
 
     @classmethod

@@ -42,12 +42,12 @@ _JOB: JsonDict = {
     "kind": "deliver",
     "state": "running",
     "inbox": "default",
-    "notice": _ID,
+    "notification": _ID,
     "total": 100_000,
     "done": 32_100,
     "failed": 0,
     "rate_per_s": 2_140.0,
-    "left_s": 31.7,
+    "remaining_s": 31.7,
     "created_at": _AT,
 }
 
@@ -173,9 +173,9 @@ class InboxesResponse(ApiModel):
 
 
 class SendNotificationBody(ApiModel):
-    model_config = with_examples({"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}})
+    model_config = with_examples({"user_ids": ["anna", "ben"], "message": {"title": "New Feature Available"}})
 
-    uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
+    user_ids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
     message: Message
     category: CategoryName | None = None
     sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
@@ -189,7 +189,7 @@ class SendNotificationBody(ApiModel):
     def to_request(self) -> SendNotificationRequest:
         at = self.expires_at
         return SendNotificationRequest(
-            uids=self.uids,
+            user_ids=self.user_ids,
             message=self.message,
             category=self.category,
             sender=self.sender,
@@ -270,12 +270,12 @@ class NotificationRecalledResponse(ApiModel):
 
 
 class RecallProofResponse(ApiModel):
-    """A recipient. Without `delivered_at` it was never delivered; without `vanished_at` the recall is not complete."""
+    """A recipient. Without `delivered_at` it was never delivered; without `removed_at` the recall is not complete."""
 
     user: str
     delivered_at: Time | None = None
     read_at: Time | None = None
-    vanished_at: Time | None = None
+    removed_at: Time | None = None
 
     @classmethod
     def of(cls, proof: RecallProof) -> Self:
@@ -283,13 +283,13 @@ class RecallProofResponse(ApiModel):
             user=proof.user,
             delivered_at=format_ms_or_none(proof.delivered_ms),
             read_at=format_ms_or_none(proof.read_ms),
-            vanished_at=format_ms_or_none(proof.vanished_ms),
+            removed_at=format_ms_or_none(proof.vanished_ms),
         )
 
 
 class RecallProofsResponse(ApiModel):
     model_config = with_examples(
-        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
+        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "removed_at": _AT}]}
     )
 
     users: list[RecallProofResponse]
@@ -303,12 +303,12 @@ class JobResponse(ApiModel):
     kind: Literal["deliver", "redact", "amend", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
-    notice: str
+    notification: str
     total: int
     done: int
     failed: int
     rate_per_s: Annotated[float, Field(description="Users per second, over the last ten seconds.")]
-    left_s: Annotated[
+    remaining_s: Annotated[
         float | None, Field(description="Estimated remaining time at this rate, in seconds.")
     ] = None
     created_at: Time
@@ -323,12 +323,12 @@ class JobResponse(ApiModel):
             kind=job.kind.value,
             state=progress.state.value,
             inbox=job.inbox,
-            notice=job.notification,
+            notification=job.notification,
             total=job.total,
             done=progress.done,
             failed=progress.failed,
             rate_per_s=round(progress.rate_per_s, 1),
-            left_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
+            remaining_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
             created_at=format_ms(job.created_ms),
             starts_at=format_ms_or_none(job.starts_ms or None),
             finished_at=format_ms_or_none(progress.finished_ms),

@@ -18,7 +18,7 @@ _ENTRY: JsonDict = {
     "kind": "message",
     "sender": "anna",
     "created_at": "2026-11-15T02:11:21.957Z",
-    "state": "there",
+    "state": "active",
     "status": "DELIVERED",
     "text": "Hello!",
     "mentions": ["ben"],
@@ -115,7 +115,7 @@ class EntryResponse(ApiModel):
     sender: str
     created_at: Time
     state: Annotated[
-        Literal["there", "redacted", "expired", "unreadable"],
+        Literal["active", "redacted", "expired", "unreadable"],
         Field(description="Whether the content of a message is available."),
     ]
     client_message_id: Annotated[str | None, Field(description="Only on the caller's own entries.")] = None
@@ -151,19 +151,19 @@ class CoveredRange(ApiModel):
 
 
 class HistoryResponse(ApiModel):
-    """A page of entries, newest first. The caller may not read sequences in `covers` that are not in `entries`."""
+    """A page of entries, newest first. The caller may not read sequences in `covered_range` that are not in `entries`."""
 
     model_config = with_examples(
         {
             "entries": [_ENTRY],
-            "covers": {"after": 6, "up_to": 7},
+            "covered_range": {"after": 6, "up_to": 7},
             "has_older": True,
             "has_newer": False,
         }
     )
 
     entries: list[EntryResponse]
-    covers: CoveredRange
+    covered_range: CoveredRange
     has_older: bool
     has_newer: bool
 

@@ -176,17 +176,17 @@ class NotificationsResponse(ApiModel):
     """A page of notifications, newest first. With a filter, a page may be short or empty although there is a cursor."""
 
     model_config = with_examples(
-        {"notices": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
+        {"notifications": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
     )
 
-    notices: list[NotificationResponse]
+    notifications: list[NotificationResponse]
     counts: CountsResponse
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, page: NotificationSlice, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
-            notices=[NotificationResponse.of(each, inbox) for each in page.notifications],
+            notifications=[NotificationResponse.of(each, inbox) for each in page.notifications],
             counts=CountsResponse.of(page.snapshot, inbox),
             cursor=cursor,
         )
@@ -199,10 +199,10 @@ class CountReasonResponse(ApiModel):
     why: Annotated[
         Literal[
             "before_joining",
-            "not_reached",
+            "not_targeted",
             "redacted",
             "expired",
-            "kept_no_longer",
+            "retention_over",
             "archived",
             "read",
             "marked_all",
@@ -229,17 +229,20 @@ class ExplainCountsResponse(ApiModel):
     """A user's notifications, newest first, with the reason why each one is or is not counted."""
 
     model_config = with_examples(
-        {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
+        {
+            "counts": _COUNTS,
+            "notifications": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}],
+        }
     )
 
     counts: CountsResponse
-    notices: list[CountReasonResponse]
+    notifications: list[CountReasonResponse]
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, explained: ExplainedCounts, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
             counts=CountsResponse.of(explained.snapshot, inbox),
-            notices=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
+            notifications=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
             cursor=cursor,
         )
