@@ -35,25 +35,23 @@ _INVALID = "request_invalid"
 REFUSED_BY_RULE = (
     Rule(400, _INVALID, "^A direct chat needs two different users"),  # with oneself: a schema knows no caller
     Rule(400, _INVALID, "^You already own this group"),  # the same
-    Rule(400, _INVALID, "^There is no key to recognise a repeat by"),  # in the header or in the body
+    Rule(400, _INVALID, "^An idempotency key is required"),  # in the header or in the body
     Rule(
-        400, _INVALID, "only one of before, after and around"
+        400, _INVALID, "use only one of `before`, `after` and `around`"
     ),  # parameters exclude one another in no schema
     Rule(
-        400, _INVALID, "^`Idempotency-Key` and `client_message_id` differ"
+        400, _INVALID, "^`Idempotency-Key` and `client_message_id` must be equal"
     ),  # a header and a field, compared
     Rule(400, _INVALID, "^No flag is given"),  # all three are there, and null
     Rule(
         400, _INVALID, "Input should be a valid integer"
     ),  # to a schema 5.0 is an integer; here it has a point
-    Rule(
-        400, _INVALID, "^A whole number in the body has more than 64 bits"
-    ),  # `data` is any JSON, to a bound
-    Rule(400, _INVALID, "^A display name has at least one letter"),  # what blanks are is Unicode's to say
+    Rule(400, _INVALID, "^An integer in the body has more than 64 bits"),  # `data` is any JSON, to a bound
+    Rule(400, _INVALID, "^A display name must not be blank"),  # what blanks are is Unicode's to say
     Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
-    Rule(400, _INVALID, "some notifications by their ids"),  # two ways of saying which, not both
-    Rule(400, _INVALID, "`ids`, or `before`"),  # the same
-    Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
+    Rule(400, _INVALID, "use either `ids`, or `before` and `category`"),  # two ways of saying which, not both
+    Rule(400, _INVALID, "use either `ids`, or `before` with an optional `category`"),  # the same
+    Rule(400, _INVALID, "`uids` requires the kind"),  # which field goes with which kind
     Rule(
         400, _INVALID, "of the list is not kept|^A segment stays what it was made"
     ),  # what versions there are

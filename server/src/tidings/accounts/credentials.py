@@ -23,6 +23,7 @@ from tidings.accounts.jwt import (
 from tidings.accounts.model import Principal, Revocation
 from tidings.accounts.ports import CredentialVerifier
 from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.accounts.session_tokens import ACCESS_JWT_TYPE, ISSUER
 from tidings.accounts.signing_keys import ALGORITHMS, MAX_KID_BYTES, PublicKey
 from tidings.accounts.users import UserAdmission
 from tidings.accounts.verification_keys import VerificationKeys
@@ -183,10 +184,6 @@ def _principal(claims: TokenClaims, kid: str) -> Principal:
     )
 
 
-ACCESS_TYP = "at+jwt"
-ISSUER = "tidings"
-
-
 class CredentialVerifierChain:
     """Verify any credential: an API key, an access token of a session, or a token of the tenant's server.
 
@@ -237,6 +234,6 @@ class CredentialVerifierChain:
 def is_access_token(token: str) -> bool:
     """Return whether Tidings issued the token, by its unverified type and issuer. Raise `CredentialRejectedError`."""
     segments = split_jwt(token)
-    if read_jwt_header(segments.header).get("typ") != ACCESS_TYP:
+    if read_jwt_header(segments.header).get("typ") != ACCESS_JWT_TYPE:
         return False
     return read_jwt_body(segments.claims).get("iss") == ISSUER

@@ -25,7 +25,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 
 ISSUER = "tidings"
-TYPE = "at+jwt"
+ACCESS_JWT_TYPE = "at+jwt"
 ALGORITHM = "HS256"
 MAX_ACCESS_TOKEN_CHARS = 2048
 _SKEW_S = 5
@@ -75,7 +75,7 @@ class AccessTokenService:
             "iat": now_s,
             "exp": now_s + int(self.life_s),
         }
-        header = {"alg": ALGORITHM, "typ": TYPE, "kid": f"{principal.tenant}/{version}"}
+        header = {"alg": ALGORITHM, "typ": ACCESS_JWT_TYPE, "kid": f"{principal.tenant}/{version}"}
         return jwt.encode(header, claims, OctKey.import_key(key), algorithms=[ALGORITHM])
 
     async def verify(self, token: str) -> Principal:

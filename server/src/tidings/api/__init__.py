@@ -1,1 +1,1 @@
-"""The REST edge: translates between HTTP and the use cases, decides nothing."""
+"""The REST API."""

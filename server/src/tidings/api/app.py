@@ -1,4 +1,4 @@
-"""The app: routes, the envelope around them, and one way for every error to leave."""
+"""Build the ASGI application: routes, middleware and error handlers."""
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -47,11 +47,11 @@ ROUTERS = (
     legacy_inbox.router,
     legacy_inbox.bulk,
 )
-"""Matched in this order, so those come first that are asked most."""
+"""Matched in this order: the most frequent requests come first."""
 
 
 def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
-    """An ASGI app. It opens and closes nothing: who made the services ends them."""
+    """Build the application. It does not close `services`: the caller owns them."""
     app = app_for_schema()
     app.state.edge = ApiContext(services, options, CursorSigner(options.cursor_secrets))
     if options.serve_docs:
@@ -72,40 +72,40 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
 
 
 def app_for_schema() -> FastAPI:
-    """The routes alone, with nothing behind them: enough for the description."""
+    """Build the routes without services, for the OpenAPI document."""
     app = FastAPI(
         title=openapi.TITLE,
         version=openapi.VERSION,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # ours is the envelope's; the framework's own would put bodies into spans
+        # `RequestMiddleware` records telemetry. The framework's own would put bodies into spans.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     for router in ROUTERS:
-        # as they are: a router that is included is matched in more steps, which cost a tenth of a request
+        # Not `include_router`: its additional matching steps cost a tenth of a request.
         app.router.routes.extend(router.routes)
     openapi.describe_api(app)
     return app
 
 
 def _add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
-    def tell(request: Request, error: TidingsError) -> Response:
+    def respond(request: Request, error: TidingsError) -> Response:
         if problems.is_server_fault(error):
             problems.log_error(error, request)
         return problems.problem_response(error, get_request_id(request), options.docs_root)
 
     @app.exception_handler(TidingsError)
-    async def _known(request: Request, error: TidingsError) -> Response:
-        return tell(request, error)
+    async def _on_tidings_error(request: Request, error: TidingsError) -> Response:
+        return respond(request, error)
 
     @app.exception_handler(RequestValidationError)
-    async def _unfit(request: Request, error: RequestValidationError) -> Response:
-        return tell(request, to_validation_error(error.errors()))
+    async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
+        return respond(request, to_validation_error(error.errors()))
 
     @app.exception_handler(HTTPException)
-    async def _by_framework(request: Request, error: HTTPException) -> Response:
-        response = tell(request, problems.from_http_exception(error))
+    async def _on_http_exception(request: Request, error: HTTPException) -> Response:
+        response = respond(request, problems.from_http_exception(error))
         response.headers.update(error.headers or {})
         if error.status_code == _NOT_ALLOWED:
             response.headers["allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))
@@ -113,6 +113,6 @@ def _add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
 
 
 def _methods_at(app: FastAPI, path: str) -> set[str]:
-    """Of all routes of an address; the framework tells those of the first."""
+    """Return the methods of all routes with this path. The framework reports those of the first route only."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.path_regex.match(path))
     return {method for route in routes for method in route.methods or ()}

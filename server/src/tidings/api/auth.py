@@ -1,6 +1,7 @@
-"""Who comes in. A route's class says how: `AuthenticatedRoute` verifies a credential, `PublicRoute` only counts the address.
+"""Authenticate requests.
 
-Both do so before a byte of the body is read. The tenant comes from the credential alone.
+`AuthenticatedRoute` verifies a credential; `PublicRoute` only counts the request against the client's address. Both do
+so before the body is read. The tenant comes only from the credential.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,7 @@ _NAMED = "tidings-user"
 
 @dataclass(frozen=True, slots=True)
 class ApiContext:
-    """What every request of an app shares."""
+    """State that all requests of an application share."""
 
     services: ApiServices
     options: ApiOptions
@@ -38,7 +39,7 @@ class ApiContext:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedRequest:
-    """A request that was let in. `user` None: a tenant's server that named nobody."""
+    """An authenticated request. `user` is `None` for a tenant's server that acts for no user."""
 
     edge: ApiContext
     principal: Principal
@@ -50,13 +51,13 @@ class AuthenticatedRequest:
 
     @property
     def is_server(self) -> bool:
-        """The tenant's server on its own account, with the right to look after its users."""
+        """Whether the tenant's server acts for itself, with the scope to manage users."""
         return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
 
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """A request in the name of a user."""
+    """A request by or for a user."""
 
     services: ApiServices
     cursors: CursorSigner
@@ -75,12 +76,12 @@ def api_context(request: Request) -> ApiContext:
 async def authenticate(request: Request) -> AuthenticatedRequest:
     """Verify the credential and count the request.
 
-    A refused credential counts for its address. Once the address has no more, its credentials are no longer looked
-    at, except those that were valid a moment ago: neighbours of an attacker behind one NAT are served.
+    Failed authentication is charged to the client's address. When its bucket is empty, credentials are no longer
+    verified, except those that were valid recently: so clients that share a NAT with an attacker are still served.
     """
     edge, address = api_context(request), client_address(request)
     if not edge.recent.has(request.headers.get("authorization", "")):
-        _heed(request, edge.services.limits.is_blocked(address))
+        _enforce(request, edge.services.limits.is_blocked(address))
     try:
         principal = await edge.services.credentials.verify(bearer_token(request))
         user = acting_user(principal, request.headers.get(_NAMED))
@@ -93,18 +94,18 @@ async def authenticate(request: Request) -> AuthenticatedRequest:
 
 
 def acting_user(principal: Principal, named: str | None) -> UserId | None:
-    """Whose rights count. An API key may name a user of its tenant; a user is himself."""
+    """Return the user whose permissions apply. An API key may act for a user of its tenant."""
     if named is None:
         return principal.user
-    user = _user_named(named)
+    user = _parse_user(named)
     if principal.user is not None and principal.user != user:
-        raise TidingsError(Code.FORBIDDEN, "A user acts for nobody else.")
+        raise TidingsError(Code.FORBIDDEN, "The header Tidings-User must name the user of the credential.")
     if principal.user is None and Scope.ACT_AS_USER not in principal.scopes:
-        raise TidingsError(Code.FORBIDDEN, f"The API key lacks the scope {Scope.ACT_AS_USER}.")
+        raise TidingsError(Code.FORBIDDEN, f"The API key needs the scope `{Scope.ACT_AS_USER}`.")
     return user
 
 
-def _user_named(text: str) -> UserId:
+def _parse_user(text: str) -> UserId:
     try:
         return USER_ID.validate_python(text)
     except ValidationError as error:
@@ -119,10 +120,10 @@ async def _count(
     principal: Principal | None = None,
     user: UserId | None = None,
 ) -> None:
-    _heed(request, await edge.services.limits.admit(address, principal, user))
+    _enforce(request, await edge.services.limits.admit(address, principal, user))
 
 
-def _heed(request: Request, allowance: RateLimitState | None) -> None:
+def _enforce(request: Request, allowance: RateLimitState | None) -> None:
     if allowance is None:
         return
     request.state.allowance = allowance
@@ -138,13 +139,13 @@ def bearer_token(request: Request) -> str:
     value = request.headers.get("authorization", "")
     if value[: len(_SCHEME)].lower() != _SCHEME:
         raise TidingsError(
-            Code.CREDENTIAL_INVALID, "There is no credential.", hint="Send `Authorization: Bearer …`."
+            Code.CREDENTIAL_INVALID, "No credential was sent.", hint="Send `Authorization: Bearer TOKEN`."
         )
     return value[len(_SCHEME) :].strip()
 
 
 class _ReadRequest(Request):
-    """A request whose body was read and parsed within its bounds."""
+    """A request whose body was read and parsed within the limits."""
 
     def __init__(self, request: Request, body: bytes, value: object) -> None:
         super().__init__(request.scope, request.receive)
@@ -160,13 +161,13 @@ class _ReadRequest(Request):
 
 
 class PublicRoute(APIRoute):
-    """For those who have no credential yet."""
+    """A route without authentication."""
 
-    async def let_in(self, request: Request) -> None:
+    async def admit(self, request: Request) -> None:
         await _count(request, api_context(request), client_address(request))
 
     def bounds(self, options: ApiOptions) -> ApiOptions:
-        """Of the body."""
+        """Return the limits of the body."""
         return options
 
     @override
@@ -174,7 +175,7 @@ class PublicRoute(APIRoute):
         handle, takes_body = super().get_route_handler(), self.body_field is not None
 
         async def guarded(request: Request) -> Response:
-            await self.let_in(request)
+            await self.admit(request)
             bounds = self.bounds(api_context(request).options)
             return await handle(await _read(request, bounds) if takes_body else request)
 
@@ -182,27 +183,27 @@ class PublicRoute(APIRoute):
 
 
 class AuthenticatedRoute(PublicRoute):
-    """What only reads goes the short way."""
+    """A route that verifies a credential. Read routes use `fast_get`."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - the framework's own arguments
+    def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - arguments of the framework
         super().__init__(*given, **more)
         if (handle := make_fast_handler(self)) is not None:
             self.app = as_asgi(self._guarding(handle))
 
     def _guarding(self, handle: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
-            await self.let_in(request)
+            await self.admit(request)
             return await handle(request)
 
         return guarded
 
     @override
-    async def let_in(self, request: Request) -> None:
+    async def admit(self, request: Request) -> None:
         request.state.call = await authenticate(request)
 
 
 class BulkRoute(AuthenticatedRoute):
-    """For a list of 100,000 users: 64 characters each, and the rest of the request."""
+    """A route that accepts a list of 100,000 users of 64 characters each."""
 
     @override
     def bounds(self, options: ApiOptions) -> ApiOptions:
@@ -216,31 +217,33 @@ async def _read(request: Request, options: ApiOptions) -> Request:
     if "json" not in request.headers.get("content-type", ""):
         raise TidingsError(
             Code.REQUEST_INVALID,
-            "The body must be JSON, and say so.",
-            hint="Send `Content-Type: application/json`; curl does with `--json`.",
+            "The body must be JSON with the header `Content-Type: application/json`.",
+            hint="With curl, use `--json`.",
         )
     return _ReadRequest(request, body, await request_parsing.parse_async(body, options))
 
 
-def _let_in(request: Request) -> AuthenticatedRequest:
-    """Verified before the body was read. A route of another class has none, and fails instead of letting in."""
+def _authenticated(request: Request) -> AuthenticatedRequest:
+    """Return the result of `authenticate`. Fails on a `PublicRoute`, so a wrong route class never grants access."""
     call: AuthenticatedRequest = request.state.call
     return call
 
 
 class _Credential(HTTPBearer):
-    """The scheme in the description of a guarded route, and what its function gets, in one: each step costs."""
+    """Security scheme in the OpenAPI document and dependency of the route in one object, which saves a step."""
 
     def __init__(self) -> None:
-        about = "An access token of a user, a token that the tenant's own server made, or an API key."
-        super().__init__(scheme_name="bearer", description=about)
+        super().__init__(
+            scheme_name="bearer",
+            description="An access token, a token that your server signed for a user, or an API key.",
+        )
 
 
 Named = Annotated[
     UserName | None,
     Header(
         alias="Tidings-User",
-        description="With an API key that has the scope `act_as_user`: in whose name. A user's token needs none.",
+        description="The user to act for. Requires an API key with the scope `act_as_user`.",
         examples=["anna"],
     ),
 ]
@@ -249,12 +252,12 @@ Named = Annotated[
 class _User(_Credential):
     @override
     async def __call__(self, request: Request, _: Named = None) -> UserRequest:  # type: ignore[override]  # as above
-        call = _let_in(request)
+        call = _authenticated(request)
         if call.user is None:
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                "Nobody is named.",
-                hint="With an API key, name the user in the header Tidings-User.",
+                "The request names no user.",
+                hint="With an API key, send the user's id in the header `Tidings-User`.",
             )
         return UserRequest(call.edge.services, call.edge.cursors, call.tenant, call.user)
 
@@ -262,30 +265,30 @@ class _User(_Credential):
 class _UsersServer(_Credential):
     @override
     async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
-        call = _let_in(request)
+        call = _authenticated(request)
         if not call.is_server:
-            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.USERS}.")
+            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{Scope.USERS}`.")
         return call
 
 
 class _NotificationsServer(_Credential):
     @override
     async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
-        call = _let_in(request)
+        call = _authenticated(request)
         if call.principal.user is not None or Scope.NOTIFICATIONS not in call.principal.scopes:
-            raise TidingsError(Code.FORBIDDEN, f"This takes an API key with the scope {Scope.NOTIFICATIONS}.")
+            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{Scope.NOTIFICATIONS}`.")
         return call
 
 
 class _DirectoryReader(_Credential):
-    """Who may look at the users of the tenant: each of them, and the tenant's server."""
+    """Callers that may read users of the tenant: its users, and its server."""
 
     @override
     async def __call__(self, request: Request, _: Named = None) -> AuthenticatedRequest:  # type: ignore[override]  # as above
-        call = _let_in(request)
+        call = _authenticated(request)
         if call.user is None and not call.is_server:
             raise TidingsError(
-                Code.FORBIDDEN, f"This takes a user, or an API key with the scope {Scope.USERS}."
+                Code.FORBIDDEN, f"Requires a user's token, or an API key with the scope `{Scope.USERS}`."
             )
         return call
 

@@ -1,8 +1,8 @@
-"""Divide the connections of a process between addresses and tenants.
+"""Share the connections of a process between addresses and tenants.
 
-A connection has shown a valid credential (it belongs to a tenant) or not (it is anonymous). When there is no room,
-the anonymous connection that has waited longest for its client makes room; only if there is none is the newcomer
-refused. So connections that cost their owner nothing never keep others out.
+A connection that has presented a valid credential belongs to a tenant; others are anonymous. When the limit is reached,
+the anonymous connection that has been idle longest is closed. A new connection is refused only if there is none. So
+idle anonymous connections never keep clients out.
 """
 
 from collections import Counter
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MAX_REFUSED: Final = 256
-"""So many connections are kept a moment in order to refuse them; others are cut at once."""
+"""Maximum number of connections that are answered with a refusal. Further ones are closed without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionQuota:
-    """`max_per_tenant`: above it a tenant's connections are kept alive only briefly, but never refused."""
+    """Limits of connections. Beyond `max_per_tenant`, idle connections are closed early, but none is refused."""
 
     max_connections: int
     max_per_address: int
@@ -32,54 +32,56 @@ class _OpenConnection:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionDecision[C]:
-    """Whether a newcomer is served, and who has to leave for it."""
+    """Whether a new connection is accepted, and the connection to close for it."""
 
     is_refused: bool = False
-    is_cut: bool = False
-    leaves: C | None = None
+    is_closed: bool = False
+    """Close without an answer."""
+    evicted: C | None = None
 
 
 @dataclass(slots=True)
 class ConnectionShares[C: Hashable]:
-    """`place` None: a trusted proxy, whose connections carry the requests of many."""
+    """Open connections. An `address` of `None` is a trusted proxy, which serves many clients."""
 
     quota: ConnectionQuota
     _open: dict[C, _OpenConnection] = field(default_factory=dict)
-    _waiting: dict[C, None] = field(default_factory=dict)
-    """Anonymous and not being answered, in the order in which they began to wait."""
+    _idle: dict[C, None] = field(default_factory=dict)
+    """Idle anonymous connections, longest idle first."""
     _served: int = 0
     _refused: int = 0
     _addresses: Counter[str] = field(default_factory=Counter)
     _tenants: Counter[Hashable] = field(default_factory=Counter)
 
-    def enter(self, one: C, place: str | None) -> AdmissionDecision[C]:
-        is_crowded_place = place is not None and self._addresses[place] >= self.quota.max_per_address
+    def enter(self, connection: C, address: str | None) -> AdmissionDecision[C]:
+        """Add a connection, or refuse it. The caller closes `evicted`."""
+        is_address_full = address is not None and self._addresses[address] >= self.quota.max_per_address
         is_full = self._served >= self.quota.max_connections
-        leaves = self._oldest(place if is_crowded_place else None) if is_crowded_place or is_full else None
-        if (is_crowded_place or is_full) and leaves is None:
-            self._open[one] = _OpenConnection(place, is_refused=True)
+        evicted = self._oldest(address if is_address_full else None) if is_address_full or is_full else None
+        if (is_address_full or is_full) and evicted is None:
+            self._open[connection] = _OpenConnection(address, is_refused=True)
             self._refused += 1
-            return AdmissionDecision(is_refused=True, is_cut=self._refused > MAX_REFUSED)
-        if leaves is not None:
-            self.leave(leaves)
-        self._open[one] = _OpenConnection(place)
+            return AdmissionDecision(is_refused=True, is_closed=self._refused > MAX_REFUSED)
+        if evicted is not None:
+            self.leave(evicted)
+        self._open[connection] = _OpenConnection(address)
         self._served += 1
-        if place is not None:
-            self._waiting[one] = None
-            self._addresses[place] += 1
-        return AdmissionDecision(leaves=leaves)
+        if address is not None:
+            self._idle[connection] = None
+            self._addresses[address] += 1
+        return AdmissionDecision(evicted=evicted)
 
-    def answer(self, one: C) -> None:
-        """Note that its request is being answered: it can't be asked to leave."""
-        self._waiting.pop(one, None)
+    def on_request(self, connection: C) -> None:
+        """Mark the connection as busy: it cannot be evicted."""
+        self._idle.pop(connection, None)
 
-    def wait(self, one: C, tenant: Hashable | None) -> bool:
-        """Note that it waits for its next request; return whether it may do so for long.
+    def on_idle(self, connection: C, tenant: Hashable | None) -> bool:
+        """Mark the connection as idle. Return whether it may stay open for long.
 
-        `tenant` is whose credential the last request has shown. Once it has shown one, a connection belongs to
-        that tenant until it shows another.
+        `tenant` is the tenant of the last request's credential. A connection belongs to that tenant until a request
+        presents a credential of another one.
         """
-        state = self._open.get(one)
+        state = self._open.get(connection)
         if state is None or state.is_refused:
             return False
         if tenant is not None and tenant != state.tenant:
@@ -89,14 +91,14 @@ class ConnectionShares[C: Hashable]:
         if state.address is None:
             return True
         if state.tenant is None:
-            self._waiting[one] = None
+            self._idle[connection] = None
             return False
         return self._tenants[state.tenant] <= self.quota.max_per_tenant
 
-    def leave(self, one: C) -> None:
-        if (state := self._open.pop(one, None)) is None:
+    def leave(self, connection: C) -> None:
+        if (state := self._open.pop(connection, None)) is None:
             return
-        self._waiting.pop(one, None)
+        self._idle.pop(connection, None)
         if state.is_refused:
             self._refused -= 1
             return
@@ -107,9 +109,9 @@ class ConnectionShares[C: Hashable]:
             if not self._addresses[state.address]:
                 del self._addresses[state.address]
 
-    def _oldest(self, place: str | None) -> C | None:
-        """The anonymous connection that has waited longest, from `place` if given."""
-        return next((one for one in self._waiting if place is None or self._open[one].address == place), None)
+    def _oldest(self, address: str | None) -> C | None:
+        """Return the anonymous connection that has been idle longest, from `address` if given."""
+        return next((c for c in self._idle if address is None or self._open[c].address == address), None)
 
     def _forget_tenant(self, state: _OpenConnection) -> None:
         if state.tenant is not None:

@@ -1,7 +1,7 @@
-"""Entries of a log as JSON. The one answer that is made by hand: a page of them is what a busy server spends its time on.
+"""Encode log entries as JSON without pydantic models.
 
-`schemas.messages` describes what comes out here; the tests hold every answer against that. Making and checking as
-many models took as long as the rest of the request (`just bench edge`).
+Pages of entries are the most frequent large answers. Building and validating the models took as long as the rest of
+the request (`just bench edge`). `schemas.messages` describes the output; tests validate every answer against it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import Entry, EntryKind
 from tidings.messages.sender import Content
 
-_AS_IT_IS = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
+_COPIED = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
 _TIMES = {
     "edited_at": "edited_at_ms",
     "redacted_at": "redacted_at_ms",
@@ -29,13 +29,13 @@ _encode = msgspec.json.Encoder().encode
 def entry_response(
     chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
 ) -> Response:
-    return _answer(_entry(chat, shown, reader, status))
+    return _response(_entry(chat, shown, reader, status))
 
 
 def history_response(
     chat: ChatKey, page: HistorySlice, reader: UserId, statuses: Mapping[int, MessageStatus]
 ) -> Response:
-    return _answer(
+    return _response(
         {
             "entries": [
                 _entry(chat, each, reader, statuses.get(each.entry.sequence)) for each in page.entries
@@ -47,7 +47,7 @@ def history_response(
     )
 
 
-def _answer(value: dict[str, Any]) -> Response:
+def _response(value: dict[str, Any]) -> Response:
     return Response(_encode(value), media_type="application/json")
 
 
@@ -75,7 +75,7 @@ def _entry(
 
 
 def _is_untouched(entry: Entry) -> bool:
-    """A message as it was sent, as nearly all are: what `_add_rest` looks for is not there."""
+    """Return whether the entry is a message without any field that `_add_rest` adds, as most are."""
     return (
         entry.kind is EntryKind.MESSAGE
         and entry.content_type is None
@@ -97,7 +97,7 @@ def _add_content(out: dict[str, Any], content: Content) -> None:
 
 
 def _add_rest(out: dict[str, Any], entry: Entry) -> None:
-    for name in _AS_IT_IS:
+    for name in _COPIED:
         if (value := getattr(entry, name)) is not None:
             out[name] = value
     for name, field in _TIMES.items():

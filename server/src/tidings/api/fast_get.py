@@ -1,7 +1,7 @@
-"""The short way through the framework, for routes that read: a credential, names in the path, one model in the query.
+"""A fast path for GET routes: a credential, path parameters and one query model.
 
-Nine of ten requests are such. The framework's own way, made for every kind of parameter, costs them as much as our
-routes do. What a route says of itself, and so the description, is the same; other routes go the framework's way.
+Nine of ten requests are of this kind. FastAPI's generic handling of parameters costs as much as the routes themselves.
+The declaration of a route, and so the OpenAPI document, is the same; other routes use FastAPI's handling.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,7 +19,7 @@ type ErrorDict = dict[str, Any]
 
 
 class _RouteParameters(NamedTuple):
-    """A parameter: what the function calls it, where it comes from, what it must be."""
+    """A parameter: its name in the function, its name in the request, and its type."""
 
     name: str
     alias: str
@@ -28,14 +28,14 @@ class _RouteParameters(NamedTuple):
 
 class _FastHandler(NamedTuple):
     route: APIRoute
-    let_in: Callable[[Request], Awaitable[object]]
+    authenticate: Callable[[Request], Awaitable[object]]
     caller: str
     path: tuple[_RouteParameters, ...]
     query: _RouteParameters | None
-    shown: TypeAdapter[Any] | None
+    response: TypeAdapter[Any] | None
 
     async def handle(self, request: Request) -> Response:
-        values, faults = {self.caller: await self.let_in(request)}, list[ErrorDict]()
+        values, faults = {self.caller: await self.authenticate(request)}, list[ErrorDict]()
         given = request.path_params
         for each in self.path:
             values[each.name] = _checked(each, given[each.alias], ("path", each.alias), faults)
@@ -48,14 +48,14 @@ class _FastHandler(NamedTuple):
     def _answer(self, found: object) -> Response:
         if isinstance(found, Response):
             return found
-        if self.shown is None:
-            raise TypeError(f"{self.route.path} does not say what it answers")
-        body = self.shown.dump_json(found, exclude_none=self.route.response_model_exclude_none)
+        if self.response is None:
+            raise TypeError(f"{self.route.path} declares no response model")
+        body = self.response.dump_json(found, exclude_none=self.route.response_model_exclude_none)
         return Response(body, media_type="application/json")
 
 
 def make_fast_handler(route: APIRoute) -> Handler | None:
-    """None: it takes more than this way has."""
+    """Return a handler, or `None` if the route has other parameters."""
     needs = route.dependant
     others = (needs.header_params, needs.cookie_params, needs.body_params)
     if route.methods != {"GET"} or any(others) or needs.response_param_name or needs.request_param_name:
@@ -68,16 +68,16 @@ def make_fast_handler(route: APIRoute) -> Handler | None:
     asked = [_RouteParameters(each.name, each.alias, _adapter(each)) for each in models]
     return _FastHandler(
         route=route,
-        let_in=cast("Callable[[Request], Awaitable[object]]", credential.call),
+        authenticate=cast("Callable[[Request], Awaitable[object]]", credential.call),
         caller=cast("str", credential.name),
         path=tuple(taken),
         query=asked[0] if asked else None,
-        shown=_adapter(route.response_field) if route.response_field else None,
+        response=_adapter(route.response_field) if route.response_field else None,
     ).handle
 
 
 def as_asgi(handle: Handler) -> ASGIApp:
-    """Without the framework's stacks of things to be closed: there are none. Errors go on to its handlers."""
+    """Wrap a handler without FastAPI's exit stacks, which are not needed. Its error handlers still apply."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         response = await handle(Request(scope, receive, send))
@@ -87,7 +87,7 @@ def as_asgi(handle: Handler) -> ASGIApp:
 
 
 def _is_flat(kind: object) -> bool:
-    """A model each of whose fields is one value: of a name that stands twice the last counts."""
+    """Return whether each field of a model is a single value. Of a repeated parameter, the last one counts."""
     if not isinstance(kind, type) or not issubclass(kind, BaseModel):
         return False
     return not any(_holds_many(each.annotation) for each in kind.model_fields.values())
@@ -97,8 +97,8 @@ def _holds_many(kind: object) -> bool:
     return get_origin(kind) in {list, tuple, set, frozenset} or any(map(_holds_many, get_args(kind)))
 
 
-def _adapter(field: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - the framework does not name its fields' type in public
-    adapter: TypeAdapter[Any] = field._type_adapter  # noqa: SLF001 - so that a value is held to the same as elsewhere
+def _adapter(field: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - the type of fields is private
+    adapter: TypeAdapter[Any] = field._type_adapter  # noqa: SLF001 - validates as FastAPI does
     return adapter
 
 

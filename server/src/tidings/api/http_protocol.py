@@ -1,7 +1,7 @@
-"""Bound the time, the size of heads and the number of connections, around uvicorn's protocol, which bounds none.
+"""Limits around uvicorn's HTTP protocol, which has none: receive time, size of headers, number of connections.
 
-A request that is incomplete after `request_timeout_s` is answered 408; a head that is too large is answered 431. Both close
-the connection. A connection for which there is no room (`shares`) is answered 503.
+A request that is incomplete after `request_timeout_s` is answered with 408, and headers that are too large with 431. Both close
+the connection. A connection beyond the limits (`shares`) is answered with 503.
 """
 
 import asyncio
@@ -19,18 +19,18 @@ from tidings.kernel.ids import new_ulid
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.rules import address_key
 
-_CROWDED_S = 2.0
-"""Who is to be refused gets so long to ask: an answer before the question is lost on most clients."""
+_REFUSED_RECEIVE_S = 2.0
+"""How long a refused connection may send its request. Most clients ignore an answer before the request."""
 _ANONYMOUS_S = 5
-"""Keep-alive of a connection that has shown no valid credential, or whose tenant is above its share."""
+"""Keep-alive of a connection without a valid credential, or of a tenant with too many connections."""
 _LINGER_S = 1.0
-"""A refused client may still be sending. Closing at once would reset the connection and destroy the answer."""
+"""How long to read on after a refusal. Closing while the client sends would reset the connection and lose the answer."""
 _LINGER_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class HttpBounds:
-    """`max_head_bytes` counts names and values of all headers, trailers of a chunked body included, and the URL."""
+    """`max_head_bytes` counts the URL and the names and values of all headers, including trailers of a chunked body."""
 
     request_timeout_s: float
     keep_alive_s: int
@@ -44,28 +44,28 @@ class HttpBounds:
 
 
 class _HeadTooLargeError(Exception):
-    """Ends the parser's work. httptools wraps it into its own error."""
+    """Stops the parser. httptools wraps it in its own error."""
 
 
 class _BoundedProtocol(HttpToolsProtocol):
     bounds: ClassVar[HttpBounds]
     shares: "ClassVar[ConnectionShares[_BoundedProtocol]]"
     _timer: asyncio.TimerHandle | None = None
-    _is_begun = _has_headers = _is_crowded = _is_head_too_large = _is_refused = False
+    _is_begun = _has_headers = _is_over_quota = _is_head_too_large = _is_refused = False
     _headers_seen = _head_bytes = 0
     _unparsed_bytes = 0
-    """Received since the parser last completed anything. It keeps a partial header without telling anybody."""
+    """Bytes received since the parser last completed an element. The parser buffers partial headers without a callback."""
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
-        entry = self.shares.enter(self, self._place())
-        self._is_crowded = entry.is_refused
+        entry = self.shares.enter(self, self._address())
+        self._is_over_quota = entry.is_refused
         self._arm()
-        if entry.is_cut:
+        if entry.is_closed:
             transport.abort()
-        if entry.leaves is not None:
-            entry.leaves.transport.abort()
+        if entry.evicted is not None:
+            entry.evicted.transport.abort()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -75,7 +75,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """A request that comes whole, as nearly all do, costs no timer."""
+        """Parse data. A request that arrives in one piece, as most do, needs no timer."""
         self._unparsed_bytes += len(data)
         if self._is_refused:
             if self._unparsed_bytes > _LINGER_BYTES:
@@ -84,7 +84,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._unparsed_bytes + self._head_bytes > self.bounds.max_head_bytes:
             self._refuse_head()
-        # a blank line between requests begins none, yet has stopped the clock of idle connections
+        # A blank line between requests starts no request, but has stopped uvicorn's keep-alive timer.
         if (
             self._timer is None
             and (self._is_begun or self._answering() is None)
@@ -105,7 +105,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count trailers, which the parser reports as headers after the body, but keep them out of the headers."""
+        """Count trailers, which the parser reports as headers after the body, but do not add them to the headers."""
         self._headers_seen += 1
         self._count_head(len(name) + len(value), self.bounds.max_head_bytes)
         if not self._has_headers:
@@ -118,7 +118,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser gave up on: a head above its bounds, or bytes that are not HTTP."""
+        """Refuse a request that the parser rejected: headers beyond the limits, or invalid HTTP."""
         if self._is_head_too_large:
             self._refuse_head()
         else:
@@ -127,10 +127,10 @@ class _BoundedProtocol(HttpToolsProtocol):
     @override
     def on_headers_complete(self) -> None:
         self._has_headers = True
-        self._notice_proxy()
-        self.shares.answer(self)
-        if self._is_crowded:
-            self.app = self._refuse_crowd
+        self._detect_proxy()
+        self.shares.on_request(self)
+        if self._is_over_quota:
+            self.app = self._refuse_connection
         super().on_headers_complete()
 
     @override
@@ -142,15 +142,15 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_response_complete(self) -> None:
-        """Wait briefly for the next request of a connection that has shown no valid credential."""
+        """Set the keep-alive time: short for a connection without a valid credential."""
         call = self.cycle.scope.get("state", {}).get("call")
-        may_wait = self.shares.wait(self, None if call is None else call.tenant)
+        may_wait = self.shares.on_idle(self, None if call is None else call.tenant)
         keep_alive_s = self.bounds.keep_alive_s
         self.timeout_keep_alive = keep_alive_s if may_wait else min(keep_alive_s, _ANONYMOUS_S)
         super().on_response_complete()
 
-    def _place(self) -> str | None:
-        """Whom the connection counts for. A trusted proxy is not one client."""
+    def _address(self) -> str | None:
+        """Return the address that the connection counts for, or `None` for a trusted proxy, which serves many clients."""
         host = self.client[0] if self.client else ""
         try:
             address = ip_address(host)
@@ -160,7 +160,7 @@ class _BoundedProtocol(HttpToolsProtocol):
             return None
         return address_key(host)
 
-    def _notice_proxy(self) -> None:
+    def _detect_proxy(self) -> None:
         unnamed = self.bounds.unnamed_proxy
         if unnamed is None or unnamed.has_warned or not self.client:
             return
@@ -168,11 +168,8 @@ class _BoundedProtocol(HttpToolsProtocol):
             unnamed.on_forwarded(self.client[0])
 
     def _arm(self) -> None:
-        wait_s = (
-            min(self.bounds.request_timeout_s, _CROWDED_S)
-            if self._is_crowded
-            else self.bounds.request_timeout_s
-        )
+        timeout_s = self.bounds.request_timeout_s
+        wait_s = min(timeout_s, _REFUSED_RECEIVE_S) if self._is_over_quota else timeout_s
         self._timer = self.loop.call_later(wait_s, self._expire)
 
     def _disarm(self) -> None:
@@ -185,10 +182,10 @@ class _BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.flow.read_paused:
-            self._arm()  # it is we who don't read on
+            self._arm()  # we paused reading, so the client is not slow
             return
         if self._may_answer():
-            message = f"The request was not whole after {self.bounds.request_timeout_s:g} seconds."
+            message = f"The request was not complete after {self.bounds.request_timeout_s:g} seconds."
             self.transport.write(self._problem(TidingsError(Code.REQUEST_TOO_SLOW, message)))
         self._abandon()
         self.transport.close()
@@ -201,7 +198,7 @@ class _BoundedProtocol(HttpToolsProtocol):
             raise _HeadTooLargeError
 
     def _refuse_head(self) -> None:
-        """Answer 431, then read and discard for a moment: see `_LINGER_S`."""
+        """Answer 431, then read and discard data for `_LINGER_S`."""
         self._is_refused, self._unparsed_bytes, self._head_bytes = True, 0, 0
         self._disarm()
         if not self._may_answer():
@@ -210,8 +207,8 @@ class _BoundedProtocol(HttpToolsProtocol):
             return
         bounds = self.bounds
         message = (
-            f"The head of the request is too large: at most {bounds.max_url_bytes} bytes of URL, "
-            f"{bounds.max_headers} headers and {bounds.max_head_bytes} bytes in all are allowed."
+            f"The URL or the headers are too large. At most {bounds.max_url_bytes} bytes of URL, "
+            f"{bounds.max_headers} headers and {bounds.max_head_bytes} bytes in total are allowed."
         )
         self.transport.write(self._problem(TidingsError(Code.HEADERS_TOO_LARGE, message)))
         self._abandon()
@@ -220,39 +217,38 @@ class _BoundedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(_LINGER_S, self.transport.abort)
 
     def _abandon(self) -> None:
-        """Tell the app that is answering, if there is one, that its client is gone."""
+        """Signal a disconnect to the application if it is handling a request."""
         if (cycle := self._answering()) is not None:
             cycle.disconnected = True
             cycle.message_event.set()
 
     def _answering(self) -> RequestResponseCycle | None:
-        cycle: RequestResponseCycle | None = (
-            self.cycle
-        )  # None before the first request, whatever its type says
+        # `None` before the first request, although its type excludes that.
+        cycle: RequestResponseCycle | None = self.cycle
         return None if cycle is None or cycle.response_complete else cycle
 
     def _may_answer(self) -> bool:
-        """Whether the next bytes to the client may be an answer to the request that is being received.
+        """Return whether the next bytes may be an answer to the request that is being received.
 
-        Not before a request has begun, not after its answer began without waiting for the body, and not while an
-        earlier, pipelined request is still being answered.
+        Not before the request has begun, not after its answer has begun, and not while an earlier, pipelined request
+        is being answered.
         """
         if not self._is_begun or self.pipeline:
             return False
         return not self.cycle.response_started if self._has_headers else self._answering() is None
 
     def _problem(self, error: TidingsError) -> bytes:
-        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
-        status = HTTPStatus(told.status_code)
+        response = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
+        status = HTTPStatus(response.status_code)
         lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode(), b"connection: close"]
-        lines += [name + b": " + value for name, value in told.raw_headers]
-        return b"\r\n".join([*lines, b"", bytes(told.body)])
+        lines += [name + b": " + value for name, value in response.raw_headers]
+        return b"\r\n".join([*lines, b"", bytes(response.body)])
 
-    async def _refuse_crowd(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI is dicts
-        error = TidingsError(Code.OVERLOADED, "There are too many connections.")
-        told = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
-        told.headers["connection"] = "close"
-        await told(scope, receive, send)
+    async def _refuse_connection(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI is dicts
+        error = TidingsError(Code.OVERLOADED, "Too many open connections. Try again later.")
+        response = problems.problem_response(error, new_ulid(), self.bounds.docs_root)
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)
 
 
 def bounded_protocol(given: HttpBounds) -> type[_BoundedProtocol]:

@@ -1,6 +1,6 @@
-"""Requests as metrics, spans and, for a share of them, log lines. Fits the edge's port `ApiTelemetry`.
+"""Metrics, spans and sampled access logs of requests. Implements `ApiTelemetry`.
 
-Labels are operations (`POST /v1/chats/{chat_id}/messages`), declared when the app is made; never addresses.
+Labels are operations such as `POST /v1/chats/{chat_id}/messages`, declared when the application is built; never paths.
 """
 
 import random
@@ -19,33 +19,35 @@ from tidings.platform.telemetry.tracing import Tracing
 log = logs.get_logger(__name__)
 
 OTHER = "other"
-"""What no declared operation took: unknown paths, wrong methods."""
+"""Requests without a declared operation: unknown paths and wrong methods."""
 _FAILED = 500
 _OUTCOMES = {2: "ok", 3: "ok", 4: "refused", 5: "failed"}
 
 
 class HttpTelemetry:
-    """Counts and times them. `declare` comes before the first."""
+    """Counts and times requests. Call `declare` before the first request."""
 
     def __init__(self, metrics: Metrics, tracing: Tracing, access_log_ratio: float) -> None:
         self._metrics = metrics
         self.tracing = tracing
         self.access_log_ratio = access_log_ratio
-        self.in_flight = metrics.gauge("http_in_flight", "Requests that are being answered.")
+        self.in_flight = metrics.gauge("http_in_flight", "Requests in progress.")
         self._counts = MetricFamily[Counter]()
         self._took = MetricFamily[Histogram]()
         self._statuses: dict[str, float] = {}
         metrics.counter_callbacks(
-            "http_statuses_total", "Answers by status.", "status", lambda: self._statuses
+            "http_statuses_total", "Responses by HTTP status.", "status", lambda: self._statuses
         )
 
     def declare(self, operations: Iterable[str]) -> None:
         names = [*dict.fromkeys(operations), OTHER]
         labels = {"operation": names, "outcome": sorted(set(_OUTCOMES.values()))}
-        self._counts = self._metrics.counters("http_requests_total", "Requests by operation.", labels)
+        self._counts = self._metrics.counters(
+            "http_requests_total", "Requests by operation and outcome.", labels
+        )
         self._took = self._metrics.latencies(
             "http_request_seconds",
-            "From the first byte of the request to the last of the answer.",
+            "Duration of requests, from the first byte of the request to the last byte of the response.",
             {"operation": names},
         )
 
@@ -60,7 +62,7 @@ class HttpTelemetry:
 
 
 class HttpRequestSpan:
-    """One request. Who leaves it without an answer has failed."""
+    """One request. Without an answer it counts as failed."""
 
     __slots__ = ("_method", "_operation", "_requests", "_span", "_spanning", "_started", "_status")
 

@@ -1,7 +1,6 @@
-"""Let web pages of the allowed origins call the API (CORS).
+"""Middleware: CORS, request ids, response headers and telemetry.
 
-Credentials are bearer tokens, which a page sends by itself: no cookies, so `Access-Control-Allow-Credentials` is
-never sent.
+Web pages send bearer tokens explicitly and no cookies, so `Access-Control-Allow-Credentials` is never sent.
 """
 
 import re
@@ -83,15 +82,15 @@ class RequestMiddleware:
             await self._app(scope, receive, sending)
         except Exception as error:
             if sending.status:
-                raise  # too late to say anything: the connection is cut
-            told = problems.to_internal_error(error, Request(scope))
-            await problems.problem_response(told, sending.request_id, self._docs_root)(
+                raise  # the response has started: the server closes the connection
+            internal = problems.to_internal_error(error, Request(scope))
+            await problems.problem_response(internal, sending.request_id, self._docs_root)(
                 scope, receive, sending
             )
 
 
 class _Sending:
-    """Puts the headers of the envelope on the answer, and remembers its status."""
+    """Adds headers to the response and records its status."""
 
     def __init__(self, send: Send, state: dict[str, Any], request_id: str, *, is_public: bool) -> None:
         self._send = send
@@ -121,14 +120,14 @@ class _Sending:
 
 
 def _request_id(given: bytes | None) -> str:
-    """A caller's own, if it is harmless in a log."""
+    """Return the client's request id if it is safe to log, or a new one."""
     if given is not None and _ACCEPTED.fullmatch(given):
         return given.decode()
     return new_ulid()
 
 
 def _template(scope: Scope) -> str:
-    """Never the address itself: ids don't belong into the names of metrics."""
+    """Return the path template. Paths contain ids, which must not become metric labels."""
     path: str = getattr(scope.get("route"), "path", "")
     if path and path != "/docs/assets":
         return path

@@ -1,4 +1,4 @@
-"""What a route says about itself: its name, the errors it can answer with, the access patterns it uses."""
+"""The OpenAPI document, the API explorer at `/docs`, and the pages of error codes."""
 
 import re
 from base64 import b64encode
@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from tidings.accounts.model import Scope
 from tidings.api import problems
 from tidings.api.middleware import REQUEST_ID
 from tidings.api.schemas.api_model import ApiModel, Problem
@@ -48,15 +49,18 @@ def route_options(
     is_open: bool = False,
     **more: object,
 ) -> dict[str, Any]:
-    """Arguments for a router's decorator. `touches`: names of access patterns, as in the reference.
+    """Return arguments for a router's decorator.
 
-    `repeat`: what a repeat is answered with, by 200 where the first try is answered by 201.
+    name: the operation id.
+    refusals: error codes of the route, in addition to those of every route.
+    touches: names of access patterns, as in the reference.
+    repeat: the model of the answer to a retry, which has status 200 where the first answer has 201.
     """
     codes = (*(OF_ANY if is_open else OF_GUARDED), *refusals)
     return {
         "operation_id": name,
         "responses": _responses(codes) | _repeat(repeat),
-        "response_description": "Done.",
+        "response_description": "Success.",
         "openapi_extra": {PATTERNS: sorted(touches)},
         "response_model_exclude_none": True,
         **more,
@@ -64,11 +68,7 @@ def route_options(
 
 
 def _repeat(model: type[ApiModel] | None) -> dict[int | str, dict[str, Any]]:
-    return (
-        {}
-        if model is None
-        else {200: {"model": model, "description": "Done before: the first answer again."}}
-    )
+    return {} if model is None else {200: {"model": model, "description": "A retry: the first answer again."}}
 
 
 def _responses(codes: Iterable[Code]) -> dict[int | str, dict[str, Any]]:
@@ -89,7 +89,7 @@ def _response(codes: list[Code]) -> dict[str, Any]:
 
 
 def examples() -> dict[str, Any]:
-    """One of each code, which the routes that can answer with it refer to."""
+    """Return an example of each error code. Routes refer to them."""
     return {code.value: {"summary": problems.problem_title(code), "value": _example(code)} for code in Code}
 
 
@@ -98,7 +98,7 @@ def _example(code: Code) -> dict[str, object]:
         "type": f"/errors/{code}",
         "title": problems.problem_title(code),
         "status": problems.STATUS[code],
-        "detail": "What was wrong, for people.",
+        "detail": "A description of the error.",
         "code": code.value,
         "retryable": problems.is_retryable(code),
         "request_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
@@ -107,35 +107,38 @@ def _example(code: Code) -> dict[str, object]:
 
 TITLE = "Tidings"
 VERSION = "1"
-ABOUT = """Durable chat and a notification inbox for every user, run by yourself.
+ABOUT = """Self-hosted chat and in-app notifications.
 
-Errors are [problems](https://www.rfc-editor.org/rfc/rfc9457) with a stable `code`. The tenant comes from the
-credential alone. A repeat with the same `client_message_id` or `Idempotency-Key` is never a second message.
+Authenticate with `Authorization: Bearer TOKEN`. The tenant comes from the credential. Errors are
+[problem details](https://www.rfc-editor.org/rfc/rfc9457) with a stable `code`. Retries with the same
+`client_message_id` or `Idempotency-Key` do not create duplicates.
 """
 _METHODS = {"get", "put", "post", "delete", "patch"}
 _REQUEST_ID = {
-    "description": "The caller's own, if it sent one of at most 64 letters, digits, dots and dashes; else a new one.",
+    "description": "The `Request-Id` of the request if it has at most 64 letters, digits, `.`, `_` and `-`; otherwise a "
+    "generated id.",
     "schema": {"type": "string"},
 }
+_NEEDS_SCOPE = f"Requires an API key with the scope `{Scope.NOTIFICATIONS}`."
 _TAGS = {
-    "chats": "Direct chats and groups.",
-    "chat list": "One's chats with previews and what is unread; how far one got.",
-    "members": "Who is in a group, and as what.",
-    "messages": "Send, read, edit, redact, react.",
-    "inbox": "One's notifications: lists, counts, read and unread, the archive.",
-    "inboxes": "What a tenant's server does: set up inboxes, send, change and recall notifications.",
-    "jobs": "Long work of a tenant's server: how far it is; pause, resume, cancel.",
-    "broadcasts": "What a tenant's server does: send to everyone or to a segment, step by step; ask beforehand.",
-    "segments": "Who is in a segment: predicates, lists, and what is known of users.",
-    "stack": "The first inbox API, as its document writes it; beside the resources above.",
-    "login": "Coming in by phone, and staying in.",
-    "sessions": "Where a user is logged in.",
-    "users": "Profiles, and what a tenant's server does with its users.",
+    "chats": "Direct chats and groups, and blocked users.",
+    "chat list": "A user's chats with previews and unread counts; watermarks.",
+    "members": "Members of a group and their roles.",
+    "messages": "Send, read, edit and redact messages; reactions; delivery status.",
+    "inbox": "A user's notifications: list, count, mark as read, archive.",
+    "inboxes": f"Configure inboxes; send, change and recall notifications. {_NEEDS_SCOPE}",
+    "jobs": f"Progress of long-running work: list, pause, resume, cancel. {_NEEDS_SCOPE}",
+    "broadcasts": f"Send notifications to everyone or to a segment, with gradual rollout. {_NEEDS_SCOPE}",
+    "segments": f"Define segments of users, and the profiles that they select by. {_NEEDS_SCOPE}",
+    "stack": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",
+    "login": "Log in by phone and refresh tokens. No credential is needed.",
+    "sessions": "A user's logged-in devices.",
+    "users": "Profiles, presence and search; user management for the tenant's server.",
 }
 
 
 def describe_api(app: FastAPI) -> None:
-    """The framework asks this method for the document; it is made once."""
+    """Replace the framework's document with one that describes errors and tags. It is built once."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -149,10 +152,10 @@ def _document(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in _TAGS.items()]
     found = get_openapi(title=TITLE, version=VERSION, description=ABOUT, routes=app.routes, tags=tags)
     for operation in api_operations(found):
-        _mend(operation)
+        _adjust(operation)
     found["components"]["headers"] = {"RequestId": _REQUEST_ID}
-    told = {code for operation in api_operations(found) for code in error_codes(operation)}
-    found["components"]["examples"] = {code: example for code, example in examples().items() if code in told}
+    used = {code for operation in api_operations(found) for code in error_codes(operation)}
+    found["components"]["examples"] = {code: example for code, example in examples().items() if code in used}
     schemas = found["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -165,21 +168,21 @@ def api_operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def error_codes(operation: dict[str, Any]) -> set[str]:
-    """The error codes that an operation says it can answer with."""
+    """Return the error codes that an operation declares."""
     contents = (response.get("content", {}) for response in operation["responses"].values())
     return {code for content in contents for code in content.get(problems.MEDIA_TYPE, {}).get("examples", ())}
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter can be left out; there is no way to send null in one."""
+    """Remove `null` from a parameter's type: parameters are omitted instead."""
     forms = [form for form in schema.get("anyOf", ()) if form != {"type": "null"}]
     if len(forms) != 1:
         return schema
     return {**{name: value for name, value in schema.items() if name != "anyOf"}, **forms[0]}
 
 
-def _mend(operation: dict[str, Any]) -> None:
-    """The framework documents its own form of a refusal, which never leaves; ours has its own media type."""
+def _adjust(operation: dict[str, Any]) -> None:
+    """Remove the framework's validation error, which is never sent, and set the media type of problems."""
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _without_null(parameter["schema"])
     responses = operation["responses"]
@@ -241,7 +244,7 @@ def _page(title: str, body: str) -> Response:
 
 
 def _inline(text: str) -> str:
-    """Code spans, and links without their targets, which lead into the documentation's own files."""
+    """Render code spans, and links as plain text: their targets are files of the documentation."""
     plain = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", escape(text))
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", plain)
 
@@ -250,7 +253,7 @@ _ASSETS = "/docs/assets"
 
 
 def add_swagger_ui(app: FastAPI) -> None:
-    """Serve the explorer, and send those who open `/` in a browser there."""
+    """Serve the API explorer at `/docs`, and redirect `/` to it."""
     app.mount(_ASSETS, StaticFiles(directory=str(files("fastapi_offline") / "static")), name="explorer")
 
     @app.get("/docs", include_in_schema=False)
@@ -272,14 +275,14 @@ def add_swagger_ui(app: FastAPI) -> None:
 
 
 def close_swagger_ui(app: FastAPI) -> None:
-    """Take the description away too."""
+    """Remove the OpenAPI document as well."""
     app.router.routes[:] = [
         route for route in app.router.routes if getattr(route, "path", "") != app.openapi_url
     ]
 
 
 def _policy(page: str) -> str:
-    """Only the page's own scripts run: those in it by their hashes, and the assets."""
+    """Return a content security policy that allows only the page's inline scripts, by hash, and its assets."""
     scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
     hashes = [f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts]
     parts = {

@@ -1,4 +1,4 @@
-"""What the models find wrong with a request, as an error that points at each place."""
+"""Problem responses (RFC 9457): HTTP status of each error code, texts, and validation errors."""
 
 import math
 import secrets
@@ -18,29 +18,29 @@ from tidings.kernel.ids import USER_ID_DESCRIPTION
 MAX_FAULTS = 20
 _PLACES = {"body", "query", "path", "header", "cookie"}
 _FIELD_TEXTS = {
-    "extra_forbidden": "There is nothing of this name here.",
-    "missing": "It is missing.",
+    "extra_forbidden": "Unknown field.",
+    "missing": "This field is required.",
     "union_tag_invalid": "The `type` is unknown.",
-    "union_tag_not_found": "The `type` is missing.",
+    "union_tag_not_found": "The `type` is required.",
 }
 _UNION_TAGS = {"direct", "group"}
 _FORMS = {
-    PART: "It has printable ASCII characters only: no blanks, and none of `#`, `*`, `/`.",
-    USER_PART: f"It has {USER_ID_DESCRIPTION}.",
-    E164: "It is a phone number like +4915123456789: country code first, digits only.",
+    PART: "Use printable ASCII characters without spaces, `#`, `*` and `/`.",
+    USER_PART: f"It must have {USER_ID_DESCRIPTION}.",
+    E164: "Use a phone number in E.164 format, such as +4915123456789.",
 }
-"""In place of the words of pydantic, where those tell a regular expression or speak of inputs."""
+"""Replace messages of pydantic that show a regular expression."""
 
 
 def to_validation_error(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
-    """The values themselves are not repeated: they may be secrets, or long."""
-    told = [_fault(fault) for fault in faults[:MAX_FAULTS]]
-    first = told[0]
+    """Return an error that points to each invalid field. Values are not included: they may be secret or long."""
+    errors = [_fault(fault) for fault in faults[:MAX_FAULTS]]
+    first = errors[0]
     more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
     return TidingsError(
         Code.REQUEST_INVALID,
         f"{first['location']} {first['pointer'] or '/'}: {first['detail']}{more}",
-        details={"errors": told},
+        details={"errors": errors},
     )
 
 
@@ -103,7 +103,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.OUTCOME_UNKNOWN: 503,
     Code.OVERLOADED: 503,
     Code.INTERNAL: 500,
-    # of the command line; if one gets here, something is wrong with the process
+    # Codes of the command line. The API does not return them, unless a process is misconfigured.
     Code.SETTINGS_INVALID: 500,
     Code.ENGINE_NOT_INSTALLED: 500,
     Code.ENGINE_NOT_SUPPORTED: 500,
@@ -129,18 +129,18 @@ FROM_HTTP = {404: Code.ENDPOINT_NOT_FOUND, 405: Code.METHOD_NOT_ALLOWED, 413: Co
 _SERVER_FAULT, _UNAVAILABLE, _UNAUTHORIZED = 500, 503, 401
 _RETRY_AFTER_MS, _SPREAD_MS = 500, 1_500
 _PROBLEM_TEXTS = {
-    Code.OUTCOME_UNKNOWN: "It is not known whether this was done. Repeat it with the same key: that settles it.",
-    _SERVER_FAULT: "Something went wrong in Tidings. It is logged under the request's id.",
-    _UNAVAILABLE: "This can't be done right now; nothing is wrong with the request.",
+    Code.OUTCOME_UNKNOWN: "It is unknown whether the request was applied. Repeat it with the same idempotency key.",
+    _SERVER_FAULT: "Internal error. The server's log has details under this request id.",
+    _UNAVAILABLE: "The service is temporarily unavailable. Repeat the request later.",
 }
-"""In place of messages that may name what is inside."""
+"""Replace messages of server errors, which may reveal internals."""
 
 log = structlog.get_logger(source=__name__)
 
 
 def problem_response(error: TidingsError, request_id: str, docs_root: str) -> Response:
-    """The one way in which an error leaves."""
-    status, again_ms = STATUS[error.code], retry_after_ms(error)
+    """Build the response of an error."""
+    status, wait_ms = STATUS[error.code], retry_after_ms(error)
     body: dict[str, Any] = {
         "type": f"{docs_root}errors/{error.code}",
         "title": problem_title(error.code),
@@ -152,11 +152,11 @@ def problem_response(error: TidingsError, request_id: str, docs_root: str) -> Re
     }
     if error.hint and not is_server_fault(error):
         body["hint"] = error.hint
-    if again_ms is not None:
-        body["retry_after_ms"] = again_ms
+    if wait_ms is not None:
+        body["retry_after_ms"] = wait_ms
     if "errors" in error.details:
         body["errors"] = error.details["errors"]
-    return Response(msgspec.json.encode(body), status, _headers(status, again_ms), MEDIA_TYPE)
+    return Response(msgspec.json.encode(body), status, _headers(status, wait_ms), MEDIA_TYPE)
 
 
 def problem_title(code: Code) -> str:
@@ -168,19 +168,19 @@ def is_retryable(code: Code) -> bool:
 
 
 def retry_after_ms(error: TidingsError) -> int | None:
-    """Said by who refused; else, where waiting helps, spread by chance so that not all come back at once."""
+    """Return the wait in the error's details. For other 503 errors, a random one, so that retries are spread."""
     for name, factor in (("retry_after_ms", 1), ("retry_after_s", 1000)):
-        if isinstance(said := error.details.get(name), int | float):
-            return math.ceil(said * factor)
+        if isinstance(wait := error.details.get(name), int | float):
+            return math.ceil(wait * factor)
     if STATUS[error.code] != _UNAVAILABLE:
         return None
     return _RETRY_AFTER_MS + secrets.randbelow(_SPREAD_MS)
 
 
-def _headers(status: int, again_ms: int | None) -> dict[str, str]:
+def _headers(status: int, wait_ms: int | None) -> dict[str, str]:
     headers = {"cache-control": "no-store"}
-    if again_ms is not None:
-        headers["retry-after"] = str(math.ceil(again_ms / 1000))
+    if wait_ms is not None:
+        headers["retry-after"] = str(math.ceil(wait_ms / 1000))
     if status == _UNAUTHORIZED:
         headers["www-authenticate"] = 'Bearer realm="tidings"'
     return headers
@@ -193,33 +193,33 @@ def retry_or_message(error: TidingsError) -> str:
 
 
 def is_server_fault(error: TidingsError) -> bool:
-    """The server's, not the caller's: its message is for the log."""
+    """Return whether the error is the server's (5xx): its message goes to the log only."""
     return STATUS[error.code] >= _SERVER_FAULT
 
 
 def log_error(error: TidingsError, request: Request) -> None:
-    """A mistake with its trace; what passes by itself in a line."""
+    """Log an internal error with its trace, and a temporary one in one line."""
     where = {"method": request.method, "path": request.url.path, "error_code": error.code.value}
     if STATUS[error.code] == _SERVER_FAULT:
         log.error("request failed", **where, exc_info=error)
     else:
-        log.warning("request not served", **where, reason=error.message)
+        log.warning("request failed temporarily", **where, reason=error.message)
 
 
 def to_internal_error(error: Exception, request: Request) -> TidingsError:
-    """A fault of ours, or of something that we use."""
+    """Log an unexpected exception and return the error for the client."""
     log.error("request failed", method=request.method, path=request.url.path, exc_info=error)
-    return TidingsError(Code.INTERNAL, "unforeseen")
+    return TidingsError(Code.INTERNAL, "unexpected error")
 
 
 def from_http_exception(error: HTTPException) -> TidingsError:
-    """What the framework refuses by itself."""
+    """Convert an error of the framework."""
     code = FROM_HTTP.get(error.status_code, Code.REQUEST_INVALID)
-    spoken = {
-        Code.ENDPOINT_NOT_FOUND: "There is nothing at this address.",
-        Code.METHOD_NOT_ALLOWED: "This address does not take this method.",
+    messages = {
+        Code.ENDPOINT_NOT_FOUND: "No route has this path.",
+        Code.METHOD_NOT_ALLOWED: "The route does not support this method.",
     }
-    hint = "`/openapi.json` has all of them, `/docs` shows them; none ends with a slash."
+    hint = "See `/docs` or `/openapi.json` for all routes. Paths do not end with a slash."
     return TidingsError(
-        code, spoken.get(code, "The request can't be read."), hint=hint if code in spoken else ""
+        code, messages.get(code, "The request cannot be read."), hint=hint if code in messages else ""
     )

@@ -1,7 +1,4 @@
-"""Which credentials were valid a moment ago, so that a flood of bad ones from the same address does not shut them out.
-
-This only decides whether a credential is looked at; it is verified in full with every request.
-"""
+"""Rate limits of the API: charges for expensive requests, and recently valid credentials."""
 
 import hashlib
 import time
@@ -17,6 +14,11 @@ _MAX_COUNT = 10_000
 
 
 class RecentCredentials:
+    """Credentials that were valid recently. They are verified even if their address is blocked.
+
+    So an attacker behind the same NAT cannot lock out other clients. Every request is still verified in full.
+    """
+
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._until = OrderedDict[bytes, float]()
@@ -39,26 +41,26 @@ def _digest(credential: str) -> bytes:
 _MEMBERS_PER_TOKEN = 4
 _RECIPIENTS_PER_TOKEN = 100
 _TOKENS_PER_NUMBER = 20
-"""For each phone number that is looked up: nobody should be able to try a country's numbers one by one."""
+"""Charge per phone number, so that a client cannot enumerate the numbers of a country."""
 
 
 async def charge_members(limits: ApiLimits, tenant: TenantId, user: UserId, count: int) -> None:
-    """Raises `rate_limited`. Nothing has been done then."""
+    """Charge a request by its number of members. Raise `rate_limited`; nothing was done then."""
     await _charge(limits, tenant, user, count // _MEMBERS_PER_TOKEN)
 
 
 async def charge_recipients(limits: ApiLimits, tenant: TenantId, count: int) -> None:
-    """The same for a notification, which a tenant's server sends."""
+    """Charge a notification by its number of recipients. Raise `rate_limited`; nothing was sent then."""
     await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
 
 
 async def charge_number(limits: ApiLimits, tenant: TenantId, user: UserId) -> None:
-    """Charge a user for one phone number that they look up. Raises `rate_limited`, before anything is looked up."""
+    """Charge a user for looking up a phone number. Raise `rate_limited`; call it before the look-up."""
     _refuse(await limits.charge_look_up(tenant, user, _TOKENS_PER_NUMBER))
 
 
 async def count_new_chat(limits: ApiLimits, tenant: TenantId, user: UserId) -> None:
-    """Count a chat against the number that a user may create in a day; raise `rate_limited` when there is none left."""
+    """Count a new chat against the user's daily limit. Raise `rate_limited`."""
     _refuse(await limits.admit_chat(tenant, user))
 
 
@@ -76,7 +78,7 @@ def _refuse(allowance: RateLimitState | None) -> None:
 def rate_limited_error(allowance: RateLimitState) -> TidingsError:
     return TidingsError(
         Code.RATE_LIMITED,
-        f"Too many requests: the limit by {allowance.policy} is reached.",
-        hint="Wait as long as Retry-After says, then try the same again.",
+        f"Too many requests: the limit per {allowance.policy} is reached.",
+        hint="Wait for the time in `Retry-After`, then repeat the request.",
         details={"retry_after_ms": allowance.retry_after_ms},
     )

@@ -1,4 +1,4 @@
-"""The key that makes a repeat a repeat: `client_message_id` in the body, or the header `Idempotency-Key`."""
+"""Parse requests: idempotency keys, signed cursors, and bounded JSON bodies."""
 
 import asyncio
 import hashlib
@@ -27,14 +27,14 @@ IdempotencyKeyHeader = Annotated[
         min_length=1,
         max_length=CLIENT_KEY_CHARS,
         pattern=PART,
-        description="Is the `client_message_id` of a request whose body has none. If both are there they are the same.",
+        description="An idempotency key, used if the body has no `client_message_id`. If both are given, they must be equal.",
         examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"],
     ),
 ]
 
 
 def optional_idempotency_key(in_header: str | None, in_body: ClientKey | None = None) -> ClientKey:
-    """Without one each request is a change of its own."""
+    """Return the request's key, or a new one: without a key, each request is a new change."""
     return _header_value(in_header, in_body) or ClientKey(new_ulid())
 
 
@@ -43,9 +43,8 @@ def required_idempotency_key(in_header: str | None, in_body: ClientKey | None) -
     if key is None:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            "There is no key to recognise a repeat by.",
-            hint="Choose one before the first try and send it with every try: as the header `Idempotency-Key`, "
-            "or as `client_message_id` in the body.",
+            "An idempotency key is required.",
+            hint="Send the header `Idempotency-Key`, or `client_message_id` in the body. Use the same key in retries.",
         )
     return key
 
@@ -53,19 +52,19 @@ def required_idempotency_key(in_header: str | None, in_body: ClientKey | None) -
 def _header_value(in_header: str | None, in_body: ClientKey | None) -> ClientKey | None:
     from_header = None if in_header is None else _unquoted(in_header)
     if from_header is not None and in_body is not None and from_header != in_body:
-        raise TidingsError(Code.REQUEST_INVALID, "`Idempotency-Key` and `client_message_id` differ.")
+        raise TidingsError(Code.REQUEST_INVALID, "`Idempotency-Key` and `client_message_id` must be equal.")
     return from_header or in_body
 
 
 def _unquoted(text: str) -> ClientKey:
-    """The header's draft standard puts the key between quotes; most clients don't."""
+    """Parse the header. Its draft standard requires quotes around the key; most clients send none."""
     is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
     try:
         return CLIENT_KEY.validate_python(text[1:-1] if is_quoted else text)
     except ValidationError:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"`Idempotency-Key` is 1 to {CLIENT_KEY_CHARS} printable characters without `#`, `*`, `/`.",
+            f"`Idempotency-Key` must have 1 to {CLIENT_KEY_CHARS} printable characters without `#`, `*` and `/`.",
         ) from None
 
 
@@ -78,13 +77,13 @@ class CursorSigner:
         self._keys = [hashlib.sha256(b"cursor|" + secret.reveal().encode()).digest() for secret in secrets]
 
     def of(self, tenant: TenantId, user: UserId | None, route: str, *filters: object) -> "CursorScope":
-        """`filters`: what else the list was asked for with; a page goes on with the same."""
+        """Return the cursors of a list. `filters` are its other parameters: a cursor is valid with the same ones only."""
         parts = [tenant, user or "", route, *map(repr, filters)]
         return CursorScope(self._keys, "".join(f"{len(part)}:{part}" for part in parts).encode())
 
 
 class CursorScope:
-    """The cursors of one list of one caller: whose they are is signed with them, not written into them."""
+    """The cursors of one list of one caller. The MAC covers list and caller, which are not part of the cursor."""
 
     def __init__(self, keys: Sequence[bytes], owner: bytes) -> None:
         self._keys = keys
@@ -97,7 +96,7 @@ class CursorScope:
         return urlsafe_b64encode(self._mac(self._keys[0], body) + body).decode().rstrip("=")
 
     def read(self, cursor: str | None) -> str | None:
-        """Raises `cursor_invalid`; all that can be wrong with it is told alike."""
+        """Return the position in a cursor. Raise the same `cursor_invalid` for every reason."""
         if cursor is None:
             return None
         mac, body = _parts(cursor)
@@ -119,7 +118,7 @@ def _parts(cursor: str) -> tuple[bytes, bytes]:
 
 def _invalid() -> TidingsError:
     return TidingsError(
-        Code.CURSOR_INVALID, "The cursor is not one of this list.", hint="Begin with the first page."
+        Code.CURSOR_INVALID, "The cursor is not valid for this list.", hint="Start with the first page."
     )
 
 
@@ -128,10 +127,10 @@ _INTEGERS = range(-(2**63), 2**64)
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
-    """Refuses by the length that was announced, and by what came, whatever was announced."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > max_bytes:
-        raise _too_large(f"The body has {announced} bytes; {max_bytes} are allowed.")
+    """Read the body. Enforce the limit on the declared length and on the received bytes."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > max_bytes:
+        raise _too_large(f"The body has {declared} bytes; {max_bytes} are allowed.")
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -139,42 +138,44 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
             if len(body) > max_bytes:
                 raise _too_large(f"The body has more than {max_bytes} bytes.")
     except ClientDisconnect:
-        # nobody hears it; and it is no fault of ours that would be logged as one
-        raise TidingsError(Code.REQUEST_INVALID, "The body did not come whole.") from None
+        # No client receives this answer. It only prevents an internal error in the log.
+        raise TidingsError(
+            Code.REQUEST_INVALID, "The client disconnected before the end of the body."
+        ) from None
     return bytes(body)
 
 
 async def parse_async(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - as `parse_json`
-    """A large one is looked through in a thread: 100,000 values take 30 ms, in which nobody else would be served."""
+    """Parse a body; a large one in a thread. 100,000 values take 30 ms, which would block other requests."""
     if len(body) <= LARGE_BYTES:
         return parse_json(body, options)
     return await asyncio.to_thread(parse_json, body, options)
 
 
-def parse_json(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - JSON is anything; the models say what it must be
+def parse_json(body: bytes, options: ApiOptions) -> Any:  # noqa: ANN401 - any JSON value
     try:
         value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
     except RecursionError:
-        raise _too_large(f"The body is nested more than {options.max_body_depth} deep.") from None
+        raise _too_large(f"The body is nested more than {options.max_body_depth} levels deep.") from None
     except ValueError:
-        raise TidingsError(Code.REQUEST_INVALID, "The body is not JSON.") from None
-    _bound(value, options)
+        raise TidingsError(Code.REQUEST_INVALID, "The body is not valid JSON.") from None
+    _check_size(value, options)
     return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise TidingsError(Code.REQUEST_INVALID, "A name stands twice in one object of the body.")
+        raise TidingsError(Code.REQUEST_INVALID, "A JSON object in the body has a duplicate name.")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TidingsError(Code.REQUEST_INVALID, f"{name} is not JSON.")
+    raise TidingsError(Code.REQUEST_INVALID, f"`{name}` is not valid JSON.")
 
 
-def _bound(value: object, options: ApiOptions) -> None:
-    """Level by level, so that nothing deep is walked deeply."""
+def _check_size(value: object, options: ApiOptions) -> None:
+    """Limit depth and number of values. Works level by level, without recursion."""
     level, seen = [value], 0
     for _ in range(options.max_body_depth + 1):
         if not level:
@@ -182,12 +183,12 @@ def _bound(value: object, options: ApiOptions) -> None:
         seen += len(level)
         if seen > options.max_body_values:
             raise _too_large(f"The body has more than {options.max_body_values} values.")
-        level = [inner for outer in level for inner in _inside(outer)]
+        level = [inner for outer in level for inner in _children(outer)]
     if level:
-        raise _too_large(f"The body is nested more than {options.max_body_depth} deep.")
+        raise _too_large(f"The body is nested more than {options.max_body_depth} levels deep.")
 
 
-def _inside(value: object) -> list[object]:
+def _children(value: object) -> list[object]:
     if isinstance(value, dict):
         for name in value:
             _check_text(name)
@@ -204,17 +205,17 @@ def _check_leaf(value: object) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise TidingsError(Code.REQUEST_INVALID, "A number in the body is too large.")
     elif isinstance(value, int) and value not in _INTEGERS:
-        raise TidingsError(Code.REQUEST_INVALID, "A whole number in the body has more than 64 bits.")
+        raise TidingsError(Code.REQUEST_INVALID, "An integer in the body has more than 64 bits.")
 
 
 def _check_text(text: str) -> None:
-    """Half of a surrogate pair can be escaped in JSON, and is no character."""
+    """Refuse half a surrogate pair, which can be escaped in JSON and is not a character."""
     if text.isascii():
         return
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise TidingsError(Code.REQUEST_INVALID, "A text in the body is not Unicode.") from None
+        raise TidingsError(Code.REQUEST_INVALID, "A string in the body is not valid Unicode.") from None
 
 
 def _too_large(message: str) -> TidingsError:

@@ -43,7 +43,7 @@ async def explain_missing_tenant(settings: Settings, client: DynamoClient) -> As
         if error.code in _NOT_FOUND and tenant and not await _exists(settings, client, TenantId(tenant)):
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                f"There is no tenant {tenant}.",
+                f"Tenant {tenant} does not exist.",
                 hint="`tidings tenant create` makes one.",
             ) from error
         raise

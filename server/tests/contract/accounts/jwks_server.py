@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that gives keys, or whatever a test wants instead."""
+"""A local HTTP server that returns keys, or any other answer that a test sets."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""The how-to's lines of Python, run as they stand: what they mint is let in."""
+"""The Python code of the how-to guide mints tokens that Tidings accepts."""
 
 import json
 import re

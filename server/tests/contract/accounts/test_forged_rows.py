@@ -1,4 +1,4 @@
-"""Somebody who can write the tables gets in nowhere: rows that say who is let in are held against their MAC."""
+"""Rows that grant access carry a MAC: an attacker who can write the tables gains no access."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
@@ -34,7 +34,7 @@ UNCLAIMED = "+4915123450003"
 
 
 def changes(row: Row, keys: frozenset[str]) -> Iterator[Row]:
-    """The row with each attribute that is no key changed, left out, or added."""
+    """Yield the row with each non-key attribute changed, removed or added."""
     for name, value in row.items():
         if name in keys:
             continue
@@ -64,7 +64,7 @@ async def refused(
     *,
     keys: frozenset[str] = KEYS,
 ) -> None:
-    """Write each forgery raw, and see that it is not there for whoever reads."""
+    """Write each forged row directly, and check that readers do not see it."""
     assert await reading(), "the row itself is good"
     for forged in changes(row, keys):
         caplog.clear()
@@ -76,7 +76,7 @@ async def refused(
 
 
 async def write(door: AccountsEnv, pattern: AccessPattern, row: Row) -> None:
-    """Write the row raw, into the first table of the pattern."""
+    """Write the row directly into the first table of the pattern."""
     if pattern.operation is Operation.PUT_ITEM:
         await door.client.put(pattern, row)
     else:

@@ -1,4 +1,4 @@
-"""The fetch of keys against a real server that is slow, huge, redirecting, failing, or in the wrong place."""
+"""Fetch JWKS documents from a real server that is slow, redirects, fails, sends too much, or has a forbidden address."""
 
 import asyncio
 import gzip
@@ -121,7 +121,7 @@ async def test_this_machine_is_not_reached_however_it_is_written(reach: NetworkP
 
 
 async def test_a_name_that_resolves_to_the_inside_is_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rebinding: the name is judged nowhere, the address when its socket is made."""
+    """DNS rebinding: the host name is never checked, the address is checked when its socket is created."""
 
     async def resolve(*_: object, **__: object) -> list[tuple[object, ...]]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", server.port))]

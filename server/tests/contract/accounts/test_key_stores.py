@@ -1,4 +1,4 @@
-"""What API keys and signing keys ask of their stores, held against those in memory and against both engines."""
+"""Contract of the stores of API keys and signing keys: in memory and on both engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Login by phone on both engines: guessing, racing, looking for a hint."""
+"""Login by phone on both engines: guessed codes, races, and information leaks."""
 
 import asyncio
 import hmac
@@ -95,7 +95,7 @@ async def test_of_twenty_who_bring_the_right_code_at_once_one_gets_in(open_door:
 async def test_of_five_right_tries_that_are_all_counted_one_deletes_the_code(
     open_door: OpenAccountsEnv,
 ) -> None:
-    """The delete alone decides: all of these have a try, and the hash to compare with."""
+    """Only the delete decides: all these requests have an attempt left and the right hash."""
     async with open_door() as door:
         challenge = await door.ask()
         assert await asyncio.gather(*(door.codes.redeem(door.tenant, challenge.id) for _ in range(5))) in [
@@ -158,7 +158,7 @@ async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: Op
         shown = repr(written.attributes)
         assert code not in shown
         assert NUMBER[1:] not in shown
-        # without the tenant's key, all million codes can be tried and none is told from another
+        # Without the tenant's key, the hash does not reveal which of the million codes it is.
         assert len(written.attributes["code_hash"]) == 32
 
 
@@ -215,7 +215,7 @@ async def test_of_two_first_logins_at_once_there_is_one_user(open_door: OpenAcco
     async with open_door() as door:
         challenges = [await door.ask() for _ in range(8)]
         await door.outbox.join()
-        # the outbox has many hands, so which message is whose is told by trying
+        # Several workers send messages, so the order is unknown: try each code.
         codes = {text.split()[0] for _, text in door.sms.sent}
         logins = await asyncio.gather(*(first_that_fits(door, challenge, codes) for challenge in challenges))
         assert len({login.user.user for login in logins}) == 1
@@ -256,7 +256,7 @@ async def test_asking_gives_no_hint_whether_a_number_is_known(
 async def test_asking_takes_as_long_for_a_known_number_as_for_another(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Looking a number up and sending are slow here, so that an answer that waits for either shows it."""
+    """Slow down look-ups and sending, so that an answer that waits for either one is detected."""
     async with open_door(is_sign_up_open=False) as door:
         await door.users.create(door.tenant, phone=MINE)
         monkeypatch.setattr(door.user_rows, "owner", slow(door.user_rows.owner))
@@ -314,7 +314,7 @@ async def test_the_units_of_a_login(open_door: OpenAccountsEnv) -> None:
 
 
 async def calls_of_asking(door: AccountsEnv, number: str) -> dict[str, int]:
-    """Up to the answer: what happens after it nobody can time."""
+    """Count calls up to the answer. A client cannot measure work after it."""
     await door.outbox.join()
     before = counts(door, "calls")
     await door.ask(number)

@@ -90,7 +90,7 @@ async def test_refused_logins_by_phone_are_in_the_security_log(
 
 
 async def _nothing(*_: object) -> None:
-    """Another request deleted the code first; or nobody has the number any more."""
+    """Another request deleted the code first, or the number has no user any more."""
 
 
 async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(

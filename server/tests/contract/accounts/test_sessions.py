@@ -115,7 +115,7 @@ async def test_a_refresh_without_a_key_has_no_retry(open_door: OpenAccountsEnv) 
 
 
 async def test_a_retry_after_the_next_token_was_used_ends_the_session(open_door: OpenAccountsEnv) -> None:
-    """Who holds the next one has had the answer: somebody else has the token and its key."""
+    """The client used the next token, so it had the answer. A repeat comes from a thief with token and key."""
     async with open_door() as door:
         grant, key = (await door.log_in()).grant, retry_key()
         await door.refresh(await door.refresh(grant, key), retry_key())
@@ -201,7 +201,7 @@ async def test_a_device_that_logs_in_again_replaces_its_earlier_session(open_doo
 async def test_two_logins_of_one_device_at_the_same_time_leave_one_session(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each login lists the other's row, and they must not end each other."""
+    """Two concurrent logins list each other's sessions and must not end each other."""
     async with open_door() as door:
         user = (await door.log_in(device=PHONE)).user
         both, rows_of = asyncio.Barrier(2), door.session_rows.list
@@ -276,7 +276,7 @@ async def test_a_session_that_the_index_does_not_show_yet_ends_with_the_others(
 
 
 async def test_a_login_that_is_under_way_while_all_sessions_end_ends_too(open_door: OpenAccountsEnv) -> None:
-    """Its user was read before, its row is written after."""
+    """The login reads the user before `revoke_all`, and writes its session after it."""
     async with open_door() as door:
         user = (await door.log_in()).user
         await door.sessions.revoke_all(door.tenant, user.user)

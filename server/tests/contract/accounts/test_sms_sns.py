@@ -1,4 +1,4 @@
-"""Our messages by Amazon SNS are the requests that its model asks for. AWS itself has not been asked."""
+"""Requests to Amazon SNS match the service model of botocore. AWS itself is not called."""
 
 import asyncio
 import traceback

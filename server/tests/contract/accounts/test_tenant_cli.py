@@ -153,7 +153,7 @@ def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:
     Path("key.json").write_text(json.dumps(key))
     assert run("tenant", "key", "add", tenant, "key.json").exit_code == 0
     for claims, code, reason in (
-        ({"exp": 1000, "iat": 900}, Code.CREDENTIAL_EXPIRED, "it was over"),
+        ({"exp": 1000, "iat": 900}, Code.CREDENTIAL_EXPIRED, "it expired"),
         ({"aud": "other"}, Code.CREDENTIAL_INVALID, "`aud`"),
         ({"sub": "a#b"}, Code.CREDENTIAL_INVALID, "`sub`"),
         ({"tenant": "nobody-here"}, Code.CREDENTIAL_INVALID, "no tenant"),

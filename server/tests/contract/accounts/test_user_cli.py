@@ -159,7 +159,7 @@ def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
     """In a tenant that exists, the same command names the inbox or the job."""
     monkeypatch.setenv(
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:9"
-    )  # nothing is published, so neither is asked
+    )  # nothing is published, so neither engine is needed
     monkeypatch.setenv("TIDINGS_REDIS_URL", "redis://127.0.0.1:9/0")
     failed = CliRunner().invoke(tidings, words).exception
     assert isinstance(failed, TidingsError)

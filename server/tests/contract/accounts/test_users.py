@@ -1,4 +1,4 @@
-"""Users on both engines: one per number, whoever races."""
+"""Users on both engines: concurrent requests create one user per phone number."""
 
 import asyncio
 import contextlib
@@ -88,13 +88,13 @@ async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
             monkeypatch.setattr(door.client, name, repeated(getattr(door.client, name)))
         made = await door.users.create(door.tenant, ANNA, phone=phone)
         assert await door.users.read(door.tenant, ANNA) == made
-        # that of somebody else is not taken for one's own
+        # A row with other values is not mistaken for our own first attempt.
         other = door.users.create(door.tenant, ANNA, phone=phone, display_name="Another")
         assert await code_of(other) in (Code.USER_EXISTS, Code.PHONE_TAKEN)
 
 
 def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """As the client does after a try that was applied and not answered."""
+    """Repeat a request as the client does after an applied attempt without an answer."""
 
     async def again(*given: P.args, **named: P.kwargs) -> T:
         with contextlib.suppress(DynamoError):

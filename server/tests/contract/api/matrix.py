@@ -1,6 +1,6 @@
-"""For every route of the description: one good call, and what somebody must get who has no business there.
+"""For every route: one valid call, and the expected answers to callers without permission.
 
-A route that has no example here fails the test, so a new one can't be forgotten.
+A route without an example here fails the test, so a new route cannot be forgotten.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -21,29 +21,29 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 
 
 class Reach(Enum):
-    """What a call is about, and so who has no business there."""
+    """The resource of a call, which determines the callers that must be refused."""
 
     CHAT = auto()
-    """A chat: its members' only."""
+    """A chat: members only."""
     PAST = auto()
-    """A chat's log: who was removed still sees what was said while he was in."""
+    """The log of a chat: a removed member may still read the entries of their membership."""
     OWN = auto()
-    """The caller's own; another caller gets another thing, and this tenant does not change."""
+    """The caller's own data: another caller gets their own, and this tenant does not change."""
     TENANT = auto()
-    """For everybody of the tenant."""
+    """For all users of the tenant."""
     SERVER = auto()
     """For the tenant's server, with the scope `users`."""
     INBOXES = auto()
     """For the tenant's server, with the scope `notifications`."""
     ADDRESSED = auto()
-    """The caller's own; the address names the tenant, and must name the caller's."""
+    """The caller's own data; the path must name the caller's tenant."""
     OPEN = auto()
-    """For those who have no credential yet."""
+    """For clients without a credential."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """`{chat}` and `{message}` in the path are put in from the scene. `caller` may do it; None: the tenant's server."""
+    """A valid call. `{chat}` and `{message}` in the path come from the scene. `caller` `None`: the tenant's server."""
 
     path: str
     body: dict[str, Any] | None = None
@@ -166,12 +166,12 @@ EXAMPLES: dict[str, Example] = {
 
 @dataclass
 class Scene:
-    """A group of anna and ben, from which cleo was removed; dora has never been in it.
+    """A group of anna and ben, from which cleo was removed. dora was never a member.
 
-    `later` was said after cleo left, `private` is anna's name: neither may be seen by who has no business there.
+    `later` was sent after cleo left, and `private` is anna's name: refused callers must see neither.
     """
 
-    house: RestApp
+    api: RestApp
     chat: ChatKey
     message: str
     notification: str
@@ -181,7 +181,7 @@ class Scene:
     private: str = "Anna of this tenant"
 
     def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
-        tenant = self.house.stage.tenant
+        tenant = self.api.stage.tenant
         path = example.path.format(
             chat=self.chat.chat,
             message=self.message,
@@ -210,7 +210,7 @@ class Scene:
         return send
 
     def rightful(self, example: Example) -> str | None:
-        ring, tenant = self.house.ring, self.house.stage.tenant
+        ring, tenant = self.api.ring, self.api.stage.tenant
         if example.reach is Reach.OPEN:
             return None
         if example.reach is Reach.SERVER:
@@ -220,35 +220,35 @@ class Scene:
         return ring.user(tenant, example.caller)
 
 
-async def set_scene(house: RestApp) -> Scene:
-    stage = house.stage
-    chat = await stage.group(BEN, CLEO)
-    sent = await stage.send(chat, ANNA, "said while cleo was in")
-    await house.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
-    await stage.manage.remove(chat, by(ANNA), CLEO)
-    await stage.send(chat, ANNA, Scene.later)
-    await house.settle()
-    await house.door.users.create(house.stage.tenant, UserId("fay"), phone=FOUND)
-    await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
-    notification = await set_inbox(house)
-    broadcast = await set_broadcast(house)
-    return Scene(house, chat, sent.message_id, notification.notification, notification.job, broadcast)
+async def set_scene(api: RestApp) -> Scene:
+    use_cases = api.stage
+    chat = await use_cases.group(BEN, CLEO)
+    sent = await use_cases.send(chat, ANNA, "said while cleo was in")
+    await api.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
+    await use_cases.manage.remove(chat, by(ANNA), CLEO)
+    await use_cases.send(chat, ANNA, Scene.later)
+    await api.settle()
+    await api.door.users.create(api.stage.tenant, UserId("fay"), phone=FOUND)
+    await api.door.users.create(use_cases.tenant, ANNA, display_name=Scene.private)
+    notification = await set_inbox(api)
+    broadcast = await set_broadcast(api)
+    return Scene(api, chat, sent.message_id, notification.notification, notification.job, broadcast)
 
 
-async def set_inbox(house: RestApp) -> SendNotificationResult:
-    """Anna has a notification that says her name, and one is on its way."""
-    tenant, notifications = house.stage.tenant, house.notifications
+async def set_inbox(api: RestApp) -> SendNotificationResult:
+    """Send anna a notification with her name, and a second one that is not delivered yet."""
+    tenant, notifications = api.stage.tenant, api.notifications
     await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
     said: Any = {"user_ids": [ANNA], "message": {"title": Scene.private}}
     await notifications.sender.send(tenant, "default", SendNotificationRequest(**said))
-    await house.work()
+    await api.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
     return await notifications.sender.send(tenant, "default", named)
 
 
-async def set_broadcast(house: RestApp) -> str:
-    """Shown to half of a list that Anna is in, and that says her name."""
-    tenant, cases = house.stage.tenant, house.notifications
+async def set_broadcast(api: RestApp) -> str:
+    """Send a broadcast with anna's name to half of a list that contains her."""
+    tenant, cases = api.stage.tenant, api.notifications
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
     await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
     said = BroadcastRequest(
@@ -278,27 +278,27 @@ REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 
 
 async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) -> list[str]:
-    """What went through that should not have. Empty: all refused, and nothing was written."""
-    before = await scene.house.stage.kinds(scene.chat)
+    """Return the calls that were not refused. Empty: all were refused, and nothing was written."""
+    before = await scene.api.stage.kinds(scene.chat)
     send = scene.call(example, app, method)
     found = [
         f"{who}: {answer.status_code} {answer.text}"
         for who, credential, named, allowed in callers(scene, example)
         if _is_breach(scene, answer := await send(credential, named), allowed)
     ]
-    if await scene.house.stage.kinds(scene.chat) != before:
+    if await scene.api.stage.kinds(scene.chat) != before:
         found.append("something was written")
     return found
 
 
 type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
-"""Who, with what, in whose name; and the statuses that are right for him."""
+"""A caller: description, credential, user to act for, and the expected statuses."""
 
 
 def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
-    ring, tenant, reach = scene.house.ring, scene.house.stage.tenant, example.reach
+    ring, tenant, reach = scene.api.ring, scene.api.stage.tenant, example.reach
     other = TenantId(f"{tenant}-other")
-    scene.house.door.tenants.known.add(other)
+    scene.api.door.tenants.known.add(other)
     ring.expired.add("was good once")
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
@@ -329,20 +329,20 @@ def _is_breach(scene: Scene, answer: httpx.Response, allowed: Collection[int]) -
 
 
 def absent(chat: ChatKey) -> ChatKey:
-    """Of the same kind, and nobody ever made it."""
+    """Return the id of a chat of the same type that was never created."""
     return chat._replace(chat=ChatId(f"{chat.chat[0]}{'NOBODYMADETHISCHAT234567'}"))
 
 
 def far_ahead(example: Example) -> Example:
-    """From a place that no log has reached: where it stands is for its members to know."""
+    """Return the example with `after` above every log: only members may learn the head of a chat."""
     return replace(example, body={**(example.body or {}), "after": 10**6})
 
 
 async def told(scene: Scene, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
-    """What dora hears of this chat, all that is of the request itself apart."""
+    """Return dora's answer for this chat, without the values of the request itself."""
     message = message_id(chat.chat, 2)
     there = replace(scene, chat=chat, message=message)
-    answer = await there.call(example, app, method)(scene.house.ring.user(chat.tenant, DORA))
+    answer = await there.call(example, app, method)(scene.api.ring.user(chat.tenant, DORA))
     ids = {chat.chat: "CHAT", answer.headers["request-id"]: "REQUEST"}
     shown = f"{answer.status_code} {sorted(answer.headers.items())} {answer.text}"
     for value, name in ids.items():

@@ -2,7 +2,7 @@
 
 from fixtures.accounts_env import NO_LIMITS
 from fixtures.rest_app import RestApp
-from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv
 
 from tidings.app.wiring.rate_limits import RequestLimits
 from tidings.kernel.errors import Code
@@ -10,120 +10,107 @@ from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import LimitKind, LimitPolicy
 
 
-def test_a_group_from_its_making_to_its_handing_over(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        house = RestApp(stage)
-        anna, ben = house.user(ANNA), house.user(BEN)
-        new = {"type": "group", "name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
-        made = await anna.ok("POST", "/v1/chats", new)
-        assert await anna.ok("POST", "/v1/chats", new) == made
-        at = f"/v1/chats/{made['id']}"
-        shown = await ben.ok("GET", at)
-        assert shown == {
-            "id": made["id"],
-            "type": "group",
-            "name": "us",
-            "member_count": 3,
-            "created_by": "anna",
-            "role": "member",
-            "message_count": 0,
-        }
-        assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"
-        assert await ben.code("PATCH", at, {"name": "mine"}) is Code.FORBIDDEN
-        await anna.ok("POST", f"{at}/members", {"users": [DORA]})
-        await anna.ok("PUT", f"{at}/members/{BEN}/role", {"role": "admin"})
-        await ben.ok("DELETE", f"{at}/members/{DORA}")
-        await anna.ok("PUT", f"{at}/owner", {"user": BEN})
-        await anna.ok("DELETE", f"{at}/members/{ANNA}")
-        members = await ben.ok("GET", f"{at}/members")
-        assert members == {"members": [{"user": "ben", "role": "owner"}, {"user": "cleo", "role": "member"}]}
-        assert await anna.code("GET", at) is Code.NOT_A_MEMBER
-
-    play(scene)
+async def test_a_group_from_its_making_to_its_handing_over(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    anna, ben = api.user(ANNA), api.user(BEN)
+    new = {"type": "group", "name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
+    made = await anna.ok("POST", "/v1/chats", new)
+    assert await anna.ok("POST", "/v1/chats", new) == made
+    at = f"/v1/chats/{made['id']}"
+    shown = await ben.ok("GET", at)
+    assert shown == {
+        "id": made["id"],
+        "type": "group",
+        "name": "us",
+        "member_count": 3,
+        "created_by": "anna",
+        "role": "member",
+        "message_count": 0,
+    }
+    assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"
+    assert await ben.code("PATCH", at, {"name": "mine"}) is Code.FORBIDDEN
+    await anna.ok("POST", f"{at}/members", {"users": [DORA]})
+    await anna.ok("PUT", f"{at}/members/{BEN}/role", {"role": "admin"})
+    await ben.ok("DELETE", f"{at}/members/{DORA}")
+    await anna.ok("PUT", f"{at}/owner", {"user": BEN})
+    await anna.ok("DELETE", f"{at}/members/{ANNA}")
+    members = await ben.ok("GET", f"{at}/members")
+    assert members == {"members": [{"user": "ben", "role": "owner"}, {"user": "cleo", "role": "member"}]}
+    assert await anna.code("GET", at) is Code.NOT_A_MEMBER
 
 
-def test_members_come_in_pages_and_those_who_left_take_no_place(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        house = RestApp(stage)
-        anna = house.user(ANNA)
-        users = [f"u{n}" for n in range(7)]
-        made = await anna.ok(
-            "POST", "/v1/chats", {"type": "group", "name": "us", "members": users}, headers=key("g")
-        )
-        at = f"/v1/chats/{made['id']}/members"
-        for user in users[1:4]:
-            await anna.ok("DELETE", f"{at}/{user}")
-        seen, cursor = list[str](), ""
-        while True:
-            page = await anna.ok("GET", f"{at}?limit=2{cursor}")
-            seen += [member["user"] for member in page["members"]]
-            if "cursor" not in page:
-                break
-            cursor = f"&cursor={page['cursor']}"
-        assert seen == ["anna", "u0", "u4", "u5", "u6"]
-
-    play(scene)
+async def test_members_come_in_pages_and_those_who_left_take_no_place(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    anna = api.user(ANNA)
+    users = [f"u{n}" for n in range(7)]
+    made = await anna.ok(
+        "POST", "/v1/chats", {"type": "group", "name": "us", "members": users}, headers=key("g")
+    )
+    at = f"/v1/chats/{made['id']}/members"
+    for user in users[1:4]:
+        await anna.ok("DELETE", f"{at}/{user}")
+    seen, cursor = list[str](), ""
+    while True:
+        page = await anna.ok("GET", f"{at}?limit=2{cursor}")
+        seen += [member["user"] for member in page["members"]]
+        if "cursor" not in page:
+            break
+        cursor = f"&cursor={page['cursor']}"
+    assert seen == ["anna", "u0", "u4", "u5", "u6"]
 
 
-def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        house = RestApp(stage)
-        made = await house.user(ANNA).ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
-        assert await house.user(BEN).ok("POST", "/v1/chats", {"type": "direct", "user": ANNA}) == made
-        assert (await house.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
-        assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.CHAT_NOT_FOUND
-        assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.CHAT_NOT_FOUND
-        assert (
-            await house.user(ANNA).code("POST", "/v1/chats", {"type": "direct", "user": ANNA})
-            is Code.REQUEST_INVALID
-        )
-
-    play(scene)
+async def test_a_direct_chat_is_there_for_both_and_for_nobody_else(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    made = await api.user(ANNA).ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
+    assert await api.user(BEN).ok("POST", "/v1/chats", {"type": "direct", "user": ANNA}) == made
+    assert (await api.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
+    assert await api.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.CHAT_NOT_FOUND
+    assert await api.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.CHAT_NOT_FOUND
+    assert (
+        await api.user(ANNA).code("POST", "/v1/chats", {"type": "direct", "user": ANNA})
+        is Code.REQUEST_INVALID
+    )
 
 
-def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        policies = NO_LIMITS | {LimitKind.CHAT_USER: LimitPolicy(count=1, period_s=3_600, burst=2)}
-        buckets = LocalBuckets(stage.clock)
-        limiter = RateLimiter(buckets, buckets, policies, stage.clock)
-        house = RestApp(stage, limits=RequestLimits(limiter, RestApp(stage).door.tenants))
-        anna, ben = house.user(ANNA), house.user(BEN)
-        new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "k1"}
-        direct, group = ("POST", "/v1/chats", {"type": "direct", "user": BEN}), ("POST", "/v1/chats", new)
-        made = [await anna.ok(*each) for each in (direct, group)]
+async def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(
+    use_cases: UseCaseEnv,
+) -> None:
+    policies = NO_LIMITS | {LimitKind.CHAT_USER: LimitPolicy(count=1, period_s=3_600, burst=2)}
+    buckets = LocalBuckets(use_cases.clock)
+    limiter = RateLimiter(buckets, buckets, policies, use_cases.clock)
+    api = RestApp(use_cases, limits=RequestLimits(limiter, RestApp(use_cases).door.tenants))
+    anna, ben = api.user(ANNA), api.user(BEN)
+    new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "k1"}
+    direct, group = ("POST", "/v1/chats", {"type": "direct", "user": BEN}), ("POST", "/v1/chats", new)
+    made = [await anna.ok(*each) for each in (direct, group)]
 
-        more = [
-            ("POST", "/v1/chats", {"type": "direct", "user": CLEO}),
-            ("POST", "/v1/chats", new | {"client_message_id": "k2"}),
-        ]
-        for each in more:
-            refused = await anna(*each)
-            assert (refused.status_code, refused.json()["code"]) == (429, Code.RATE_LIMITED)
-            assert int(refused.headers["retry-after"]) > 3_000
-        assert [await anna.ok(*each) for each in (direct, group)] == made, "chats that exist are not counted"
-        for each in more:
-            await ben.ok(*each)
-
-    play(scene)
+    more = [
+        ("POST", "/v1/chats", {"type": "direct", "user": CLEO}),
+        ("POST", "/v1/chats", new | {"client_message_id": "k2"}),
+    ]
+    for each in more:
+        refused = await anna(*each)
+        assert (refused.status_code, refused.json()["code"]) == (429, Code.RATE_LIMITED)
+        assert int(refused.headers["retry-after"]) > 3_000
+    assert [await anna.ok(*each) for each in (direct, group)] == made, "chats that exist are not counted"
+    for each in more:
+        await ben.ok(*each)
 
 
-def test_a_block_silences_and_is_listed_until_it_is_undone(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        house = RestApp(stage)
-        anna, ben = house.user(ANNA), house.user(BEN)
-        made = await anna.ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
-        await anna.ok("PUT", f"/v1/blocks/{BEN}")
-        await anna.ok("PUT", f"/v1/blocks/{CLEO}")
-        said = {"text": "hi", "client_message_id": "m1"}
-        assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", said) is Code.BLOCKED
-        first = await anna.ok("GET", "/v1/blocks?limit=1")
-        rest = await anna.ok("GET", f"/v1/blocks?limit=1&cursor={first['cursor']}")
-        assert first["users"] + rest["users"] == [BEN, CLEO]
-        assert (await ben.ok("GET", "/v1/blocks"))["users"] == []
-        await anna.ok("DELETE", f"/v1/blocks/{BEN}")
-        await ben.ok("POST", f"/v1/chats/{made['id']}/messages", said | {"client_message_id": "m2"})
-
-    play(scene)
+async def test_a_block_silences_and_is_listed_until_it_is_undone(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    anna, ben = api.user(ANNA), api.user(BEN)
+    made = await anna.ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
+    await anna.ok("PUT", f"/v1/blocks/{BEN}")
+    await anna.ok("PUT", f"/v1/blocks/{CLEO}")
+    said = {"text": "hi", "client_message_id": "m1"}
+    assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", said) is Code.BLOCKED
+    first = await anna.ok("GET", "/v1/blocks?limit=1")
+    rest = await anna.ok("GET", f"/v1/blocks?limit=1&cursor={first['cursor']}")
+    assert first["users"] + rest["users"] == [BEN, CLEO]
+    assert (await ben.ok("GET", "/v1/blocks"))["users"] == []
+    await anna.ok("DELETE", f"/v1/blocks/{BEN}")
+    await ben.ok("POST", f"/v1/chats/{made['id']}/messages", said | {"client_message_id": "m2"})
 
 
 def key(name: str) -> dict[str, str]:

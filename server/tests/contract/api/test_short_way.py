@@ -1,9 +1,9 @@
-"""What only reads goes a shorter way than the framework's: to the same answers."""
+"""The fast path of GET routes returns the same answers as the framework."""
 
 from typing import cast
 
 import pytest
-from contract.api.test_edge import _call, house_without_engine
+from contract.api.test_edge import _call, api_without_engine
 from fastapi.routing import APIRoute, request_response
 
 from tidings.api.app import ROUTERS
@@ -40,11 +40,11 @@ def test_every_read_goes_it_but_those_that_take_several_of_a_name_or_a_header() 
 
 @pytest.mark.parametrize("path", UNFIT)
 async def test_what_is_wrong_with_a_request_is_told_alike(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    house, sent = house_without_engine(), {"request-id": "r-1"}
-    short = await _call(house, "GET", path, sent)
+    api, sent = api_without_engine(), {"request-id": "r-1"}
+    short = await _call(api, "GET", path, sent)
     for route in READS.values():
         monkeypatch.setattr(route, "app", request_response(route.get_route_handler()))
-    long = await _call(house, "GET", path, sent)
+    long = await _call(api, "GET", path, sent)
     assert (short.status_code, short.json()) == (long.status_code, long.json())
     assert short.status_code == 400
     assert dict(short.headers) == dict(long.headers)

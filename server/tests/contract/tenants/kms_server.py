@@ -1,4 +1,4 @@
-"""A small AWS KMS: it checks signatures, wraps by AES-GCM with the context, and answers and refuses in AWS's words."""
+"""A small AWS KMS: verifies signatures, wraps with AES-GCM and context, and returns answers and errors as AWS does."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ class KmsServer:
     keys: dict[str, bytes] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     failures: list[tuple[int, str]] = field(default_factory=list)
-    """Taken from the front: status and code to answer with instead."""
+    """Statuses and codes of the next answers, used in order."""
 
     @property
     def url(self) -> str:
@@ -135,7 +135,7 @@ class KmsServer:
 
 
 def check_signature(request: Request, url: str) -> None:
-    """What botocore would sign, from the same request and the same moment."""
+    """Return the signature that botocore computes for the same request and time."""
     authorization = str(request.headers["authorization"])
     signed = authorization.partition("SignedHeaders=")[2].partition(",")[0].split(";")
     again = AWSRequest("POST", url + "/", data=request.body)

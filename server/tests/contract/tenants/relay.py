@@ -1,4 +1,4 @@
-"""A TCP relay that remembers every byte that went to the engine."""
+"""A TCP relay that records every byte sent to the engine."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What keys ask of their store, held against the one in memory and against DynamoDB on both engines."""
+"""Contract of the key store: in memory, and DynamoDB on both engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine

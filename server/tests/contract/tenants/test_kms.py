@@ -1,4 +1,4 @@
-"""What keys ask of a key service, held against the file, AWS's request shape, and the one in memory."""
+"""Contract of a KMS: the key file, AWS KMS requests, and the fake in memory."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -113,7 +113,7 @@ def test_an_altered_key_does_not_unwrap(opened: Opened) -> None:
 
 
 class Turned(NamedTuple):
-    """The key service before the master key is replaced, while both are set, and after the former one was given up."""
+    """The KMS before the master key is replaced, while both keys are configured, and after the former key was removed."""
 
     former: Kms
     both: Kms

@@ -1,6 +1,6 @@
-"""Our requests to AWS KMS are those that botocore makes, and its answers are read as botocore reads them.
+"""Requests to AWS KMS equal those of botocore, and answers are parsed as botocore parses them.
 
-AWS itself has not been asked; botocore's own model of the service is the oracle.
+AWS itself is not called; botocore's service model is the oracle.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def by_botocore(url: str) -> Any:
 
 
 def shape(request: Request) -> dict[str, object]:
-    """All of a request that the service looks at; the signature was checked by the server."""
+    """Return the parts of a request that the service reads. The server has verified the signature."""
     algorithm, _, credential = str(request.headers["authorization"]).partition("Credential=")
     key, _, scope = credential.partition(", Signature=")[0].partition("/")
     return {
@@ -94,7 +94,7 @@ def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
 
 
 def test_requests_and_answers_fit_the_model_that_botocore_has_of_the_service() -> None:
-    """The stubber checks both against Amazon's description of KMS: names, types, what must be there."""
+    """The stubber validates both against the service model of KMS: names, types, required members."""
     client = by_botocore("http://127.0.0.1:9")
     with Stubber(client) as stub:
         asked = {"KeyId": NEW, "KeySpec": "AES_256", "EncryptionContext": FOR}
@@ -123,7 +123,7 @@ def test_a_former_key_still_unwraps_and_wraps_no_more() -> None:
 
 
 def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None:
-    """Whoever writes the table can have a KMS key of his own, open to us: we must not seal with what it wraps."""
+    """An attacker who can write the table may own a KMS key that we can use. We must not unwrap with it."""
 
     async def test(server: KmsServer, kms: AwsKms) -> None:
         server.add_key("alias/evil")

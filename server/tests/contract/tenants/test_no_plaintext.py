@@ -1,6 +1,6 @@
-"""No words of a message reach the engine: not on the wire, not in its files, in no usual spelling.
+"""No plaintext of a message reaches the engine: not on the wire and not in its files, in any usual encoding.
 
-The whole way of a send, on both engines on disk, through a relay that keeps every byte.
+Complete sends on both engines, stored on disk, through a relay that records every byte.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ WORDS = "Meet-me-beneath-the-old-clock-at-noon"
 
 
 class Leaks(NamedTuple):
-    """Spellings of the words that were found."""
+    """Return the encodings of the plaintext that were found."""
 
     on_the_wire: set[str]
     on_disk: set[str]
 
 
 def spellings(words: str) -> Iterator[tuple[str, bytes]]:
-    """Also inside of something longer: base64 has three alignments, whose ends hang on the neighbours."""
+    """Also match inside longer data: base64 has three alignments, whose ends depend on the adjacent bytes."""
     plain = words.encode()
     yield "plain", plain
     yield "hex", plain.hex().encode()
@@ -65,7 +65,7 @@ def files_below(directory: Path) -> bytes:
 
 
 async def send_all_shapes(stage: UseCaseEnv, ring: KeyRing) -> ChatKey:
-    """Alone, together in a transaction, with an idempotency row, expiring, edited; and a preview in a chat list."""
+    """Send alone, in a batch, with an idempotency row, ephemeral and edited; and write a preview to a chat list."""
     chat = await stage.group(BEN)
     await stage.send(chat, ANNA, WORDS)
     await asyncio.gather(*(stage.send(chat, ANNA, WORDS) for _ in range(6)))
@@ -119,7 +119,7 @@ type Searched = Callable[..., Leaks]
 def searched(
     request: pytest.FixtureRequest, own_fleet: Callable[[StartRequest], LocalCluster], tmp_path: Path
 ) -> Searched:
-    """Sends on an engine of its own, on disk, and says what was found where."""
+    """Send on a separate engine with files on disk, and return where plaintext was found."""
     kind: DynamoKind = request.param
     if kind == "dynoxide" and not dynoxide.is_installed(default_cache()) and not dynoxide.can_be_installed():
         pytest.skip(NOT_RUN)
@@ -134,7 +134,7 @@ def test_no_words_reach_the_engine(searched: Searched) -> None:
 
 
 def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mutant: without it, the test above might be looking at nothing."""
+    """A mutant without encryption, which shows that the test above can fail."""
     monkeypatch.setattr(ContentKey, "seal", lambda self, where, body: self.leave_clear(where, body))
     found = searched()
     assert any("base64" in spelled for spelled in found.on_the_wire)

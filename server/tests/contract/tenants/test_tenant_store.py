@@ -1,4 +1,4 @@
-"""What is asked of the store of tenants' settings, held against the one in memory and against both engines."""
+"""Contract of the tenant store: in memory and on both engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

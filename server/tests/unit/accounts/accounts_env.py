@@ -1,4 +1,4 @@
-"""Two tenants with keys, a clock to turn, and one process that verifies."""
+"""Two tenants with keys, an adjustable clock, and a verifier."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,7 +41,7 @@ class AccountsUnitEnv:
         return UserTokenVerifier(TenantReader(self.tenants, self.clock), keys, self.clock, policy)
 
     def publish(self, *privates: Jwk) -> None:
-        """acme sets a URL, and has these keys there."""
+        """Set the JWKS URL of acme, with these keys."""
         self.tenants.put("acme", TokenSettings(jwks_url=URL))
         self.published.put(URL, *privates)
 

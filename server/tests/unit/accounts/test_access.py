@@ -1,4 +1,4 @@
-"""Access tokens: what is minted is verified, what is bent is not. And the keys that sign them."""
+"""Access tokens: minted tokens verify, altered ones do not; and rotation of the keys that sign them."""
 
 import asyncio
 import base64
@@ -30,7 +30,7 @@ WHO = Principal(tenant=ACME, user=UserId("anna"), device=DeviceId("laptop"), ses
 
 
 @dataclass
-class World:
+class AccessTokenEnv:
     store: MemoryKeyStore = field(default_factory=MemoryKeyStore)
     kms: MemoryKms = field(default_factory=MemoryKms)
     clock: AdjustableClock = field(default_factory=AdjustableClock)
@@ -59,16 +59,16 @@ def signed(key: bytes, header: dict[str, Any], claims: dict[str, Any]) -> str:
     return f"{said}.{part(hmac.digest(key, said.encode(), hashlib.sha256))}"
 
 
-async def key_of(world: World, tenant: TenantId = ACME) -> bytes:
-    return (await world.ring().signing_key(tenant))[1]
+async def key_of(env: AccessTokenEnv, tenant: TenantId = ACME) -> bytes:
+    return (await env.ring().signing_key(tenant))[1]
 
 
 async def test_what_one_process_mints_another_verifies() -> None:
-    world = World()
-    token = await world.process().mint(WHO)
+    env = AccessTokenEnv()
+    token = await env.process().mint(WHO)
     header, claims = parts(token)
     assert header == {"alg": "HS256", "typ": "at+jwt", "kid": "acme/1"}
-    now_s = world.clock.now_ms() // 1000
+    now_s = env.clock.now_ms() // 1000
     assert claims == {
         "iss": "tidings",
         "tenant": "acme",
@@ -78,31 +78,31 @@ async def test_what_one_process_mints_another_verifies() -> None:
         "iat": now_s,
         "exp": now_s + LIFE_S,
     }
-    assert await world.process().verify(token) == replace(
+    assert await env.process().verify(token) == replace(
         WHO, issued_at_ms=now_s * 1000, expires_at_ms=(now_s + LIFE_S) * 1000
     )
 
 
 async def test_the_largest_token_is_within_the_bound() -> None:
-    world = World()
+    env = AccessTokenEnv()
     largest = Principal(
         tenant=TenantId("t" * 32),
         user=UserId("ä" * 32),
         device=DeviceId("ä" * 32),
         session=SessionId("0" * 26),
     )
-    token = await world.process().mint(largest)
+    token = await env.process().mint(largest)
     assert len(token) < MAX_ACCESS_TOKEN_CHARS
-    assert (await world.process().verify(token)).user == largest.user
+    assert (await env.process().verify(token)).user == largest.user
 
 
 async def test_a_token_ends_with_its_time() -> None:
-    world = World()
-    token = await world.process().mint(WHO)
-    world.clock.now_s += LIFE_S - 1
-    await world.process().verify(token)
-    world.clock.now_s += 1
-    assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_EXPIRED
+    env = AccessTokenEnv()
+    token = await env.process().mint(WHO)
+    env.clock.now_s += LIFE_S - 1
+    await env.process().verify(token)
+    env.clock.now_s += 1
+    assert await code_of(env.process().verify(token)) is Code.CREDENTIAL_EXPIRED
 
 
 @pytest.mark.parametrize(
@@ -134,171 +134,171 @@ async def test_a_token_ends_with_its_time() -> None:
 async def test_a_token_that_is_bent_is_refused_though_its_signature_is_right(
     header: dict[str, Any], claims: dict[str, Any]
 ) -> None:
-    world = World()
-    good_header, good_claims = parts(await world.process().mint(WHO))
-    bent = signed(await key_of(world), good_header | header, good_claims | claims)
-    assert await code_of(world.process().verify(bent)) is Code.CREDENTIAL_INVALID
+    env = AccessTokenEnv()
+    good_header, good_claims = parts(await env.process().mint(WHO))
+    bent = signed(await key_of(env), good_header | header, good_claims | claims)
+    assert await code_of(env.process().verify(bent)) is Code.CREDENTIAL_INVALID
 
 
 async def test_the_bending_itself_is_not_what_is_refused() -> None:
-    world = World()
-    again = signed(await key_of(world), *parts(await world.process().mint(WHO)))
-    assert (await world.process().verify(again)).user == "anna"
+    env = AccessTokenEnv()
+    again = signed(await key_of(env), *parts(await env.process().mint(WHO)))
+    assert (await env.process().verify(again)).user == "anna"
 
 
 @pytest.mark.parametrize("missing", ["iss", "tenant", "sub", "device", "session", "iat", "exp"])
 async def test_no_claim_may_be_missing(missing: str) -> None:
-    world = World()
-    header, claims = parts(await world.process().mint(WHO))
+    env = AccessTokenEnv()
+    header, claims = parts(await env.process().mint(WHO))
     del claims[missing]
-    token = signed(await key_of(world), header, claims)
-    assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_INVALID
+    token = signed(await key_of(env), header, claims)
+    assert await code_of(env.process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
 async def test_a_token_without_a_signature_is_refused() -> None:
-    world = World()
-    header, claims = parts(await world.process().mint(WHO))
+    env = AccessTokenEnv()
+    header, claims = parts(await env.process().mint(WHO))
     for token in (
         f"{part(header | {'alg': 'none'})}.{part(claims)}.",
         f"{part(header)}.{part(claims)}.",
         f"{part(header)}.{part(claims)}",
     ):
-        assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_INVALID
+        assert await code_of(env.process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
 async def test_the_same_version_of_another_tenants_key_does_not_verify() -> None:
-    """Keys that were kept by `kid` alone would let beta in as acme."""
-    world = World()
-    await world.process().mint(WHO)
-    process = world.process()
+    """If keys were cached by `kid` alone, a token of beta would be accepted for acme."""
+    env = AccessTokenEnv()
+    await env.process().mint(WHO)
+    process = env.process()
     await process.mint(replace(WHO, tenant=BETA))
     header, claims = parts(await process.mint(WHO))
-    betas = await key_of(world, BETA)
-    assert betas != await key_of(world)
+    betas = await key_of(env, BETA)
+    assert betas != await key_of(env)
     assert await code_of(process.verify(signed(betas, header, claims))) is Code.CREDENTIAL_INVALID
     moved = signed(betas, header | {"kid": "beta/1"}, claims)
     assert await code_of(process.verify(moved)) is Code.CREDENTIAL_INVALID
 
 
 async def test_an_algorithm_of_key_pairs_is_refused() -> None:
-    world = World()
-    header, claims = parts(await world.process().mint(WHO))
+    env = AccessTokenEnv()
+    header, claims = parts(await env.process().mint(WHO))
     pair = ECKey.import_key(ec.generate_private_key(ec.SECP256R1()))
     token = jwt.encode(header | {"alg": "ES256"}, claims, pair, algorithms=["ES256"])
-    assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_INVALID
+    assert await code_of(env.process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize(
     "token", ["", ".", "..", "a.b.c", "é.b.c", "x" * (MAX_ACCESS_TOKEN_CHARS + 1), "eyJ.eyJ.x"]
 )
 async def test_what_is_no_token_is_refused(token: str) -> None:
-    assert await code_of(World().process().verify(token)) is Code.CREDENTIAL_INVALID
+    assert await code_of(AccessTokenEnv().process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
 async def test_a_token_over_the_bound_is_refused_before_anything_is_read() -> None:
-    world = World()
-    header, claims = parts(await world.process().mint(WHO))
-    large = signed(await key_of(world), header, claims | {"more": "x" * MAX_ACCESS_TOKEN_CHARS})
-    looks = world.store.lists
-    assert await code_of(world.process().verify(large)) is Code.CREDENTIAL_INVALID
-    assert world.store.lists == looks
+    env = AccessTokenEnv()
+    header, claims = parts(await env.process().mint(WHO))
+    large = signed(await key_of(env), header, claims | {"more": "x" * MAX_ACCESS_TOKEN_CHARS})
+    looks = env.store.lists
+    assert await code_of(env.process().verify(large)) is Code.CREDENTIAL_INVALID
+    assert env.store.lists == looks
 
 
 async def test_a_stranger_who_names_a_tenant_makes_no_key_for_it() -> None:
-    world = World()
+    env = AccessTokenEnv()
     header = {"alg": "HS256", "typ": "at+jwt", "kid": "ghost/1"}
-    process = world.process()
+    process = env.process()
     for _ in range(5):
         assert await code_of(process.verify(signed(b"k" * 32, header, {}))) is Code.CREDENTIAL_INVALID
-    assert world.store.rows == {}
-    assert world.kms.made == {}
-    assert world.store.lists <= 2
+    assert env.store.rows == {}
+    assert env.kms.made == {}
+    assert env.store.lists <= 2
 
 
 async def test_only_a_session_of_a_user_gets_a_token() -> None:
     with pytest.raises(ValueError, match="session"):
-        await World().process().mint(Principal(tenant=ACME))
+        await AccessTokenEnv().process().mint(Principal(tenant=ACME))
 
 
 async def test_a_key_that_is_due_is_replaced_and_no_process_meets_one_it_does_not_know() -> None:
-    world = World()
-    old, other = world.process(), world.process()
+    env = AccessTokenEnv()
+    old, other = env.process(), env.process()
     await other.verify(await old.mint(WHO))
-    world.clock.now_s += ROTATE_S
+    env.clock.now_s += ROTATE_S
     other_looked_just_before = other
-    await other_looked_just_before.verify(await world.process().mint(WHO))
+    await other_looked_just_before.verify(await env.process().mint(WHO))
     seen = set()
     for _ in range(30):
-        world.clock.now_s += 30
+        env.clock.now_s += 30
         token = await old.mint(WHO)
         seen.add(parts(token)[0]["kid"])
         await other.verify(token)
-        await world.process().verify(token)
+        await env.process().verify(token)
     assert seen == {"acme/1", "acme/2"}
 
 
 async def test_tokens_of_the_key_before_live_out_their_time_and_then_it_is_not_believed() -> None:
-    world = World()
-    await world.process().mint(WHO)
-    leaked = await key_of(world)
-    assert await world.ring().rotate(ACME) == 2
-    world.clock.now_s += REFRESH_S + 60 - 1
-    last = await world.process().mint(WHO)
+    env = AccessTokenEnv()
+    await env.process().mint(WHO)
+    leaked = await key_of(env)
+    assert await env.ring().rotate(ACME) == 2
+    env.clock.now_s += REFRESH_S + 60 - 1
+    last = await env.process().mint(WHO)
     assert parts(last)[0]["kid"] == "acme/1"
-    world.clock.now_s += LIFE_S - 1
-    await world.process().verify(last)
-    world.clock.now_s += 62
-    now_s = world.clock.now_ms() // 1000
+    env.clock.now_s += LIFE_S - 1
+    await env.process().verify(last)
+    env.clock.now_s += 62
+    now_s = env.clock.now_ms() // 1000
     header, claims = parts(last)
     forged = signed(leaked, header, claims | {"iat": now_s, "exp": now_s + 60})
-    assert await code_of(world.process().verify(forged)) is Code.CREDENTIAL_INVALID
-    assert parts(await world.process().mint(WHO))[0]["kid"] == "acme/2"
+    assert await code_of(env.process().verify(forged)) is Code.CREDENTIAL_INVALID
+    assert parts(await env.process().mint(WHO))[0]["kid"] == "acme/2"
 
 
 async def test_a_process_that_looked_too_early_knows_a_tenants_first_key_a_second_later() -> None:
-    world = World()
-    early, late = world.process(), world.process()
+    env = AccessTokenEnv()
+    early, late = env.process(), env.process()
     header = {"alg": "HS256", "typ": "at+jwt", "kid": "acme/1"}
     await code_of(early.verify(signed(b"k" * 32, header, {})))
     token = await late.mint(WHO)
-    world.clock.now_s += 1
+    env.clock.now_s += 1
     assert (await early.verify(token)).user == "anna"
 
 
 async def test_while_the_key_service_is_away_a_key_that_is_due_still_signs() -> None:
-    world = World()
-    process = world.process()
+    env = AccessTokenEnv()
+    process = env.process()
     await process.mint(WHO)
-    world.clock.now_s += ROTATE_S + 1
-    world.kms.makes_no_more = True
+    env.clock.now_s += ROTATE_S + 1
+    env.kms.makes_no_more = True
     assert parts(await process.mint(WHO))[0]["kid"] == "acme/1"
 
 
 async def test_a_first_login_does_not_stand_in_the_way_of_content_keys() -> None:
-    """The access key may be the tenant's first; the fingerprint key is then new, not lost."""
-    world = World()
-    await world.process().mint(WHO)
-    await KeyRing(world.store, world.kms, world.clock, KeyPolicy()).of(ACME)
-    assert {name.kind for name in world.store.rows[ACME]} == set(KeyKind)
+    """An access key may be the tenant's first key. The fingerprint key is then created, not missing."""
+    env = AccessTokenEnv()
+    await env.process().mint(WHO)
+    await KeyRing(env.store, env.kms, env.clock, KeyPolicy()).of(ACME)
+    assert {name.kind for name in env.store.rows[ACME]} == set(KeyKind)
 
 
 async def test_many_first_logins_at_once_make_one_key() -> None:
-    world = World()
-    processes = [world.process() for _ in range(5)]
+    env = AccessTokenEnv()
+    processes = [env.process() for _ in range(5)]
     tokens = await asyncio.gather(*(process.mint(WHO) for process in processes for _ in range(4)))
     assert {parts(token)[0]["kid"] for token in tokens} == {"acme/1"}
-    assert list(world.store.rows[ACME]) == [KeyName(KeyKind.ACCESS, 1)]
-    assert len(world.kms.made) <= 5
+    assert list(env.store.rows[ACME]) == [KeyName(KeyKind.ACCESS, 1)]
+    assert len(env.kms.made) <= 5
     for token in tokens:
         await processes[0].verify(token)
 
 
 async def test_a_key_whose_row_was_changed_verifies_nothing_and_signs_nothing() -> None:
-    world = World()
-    token = await world.process().mint(WHO)
-    world.store.alter(ACME, KeyName(KeyKind.ACCESS, 1), b"another")
-    assert await code_of(world.process().verify(token)) is Code.CREDENTIAL_INVALID
-    assert await code_of(world.process().mint(WHO)) is Code.KEYS_UNAVAILABLE
+    env = AccessTokenEnv()
+    token = await env.process().mint(WHO)
+    env.store.alter(ACME, KeyName(KeyKind.ACCESS, 1), b"another")
+    assert await code_of(env.process().verify(token)) is Code.CREDENTIAL_INVALID
+    assert await code_of(env.process().mint(WHO)) is Code.KEYS_UNAVAILABLE
 
 
 def test_the_key_is_one_that_joserfc_takes_as_it_is() -> None:

@@ -14,7 +14,7 @@ from tidings.kernel.ids import TenantId
 ACME, GLOBEX = TenantId("acme"), TenantId("globex")
 
 
-class World:
+class AccessTokenEnv:
     def __init__(self) -> None:
         self.store = MemoryApiKeyStore()
         self.clock = AdjustableClock()
@@ -33,29 +33,29 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def env() -> AccessTokenEnv:
+    return AccessTokenEnv()
 
 
-async def test_an_issued_key_says_its_tenant_and_scopes(world: World) -> None:
-    issued = await world.issue(ACME, Scope.USERS, Scope.NOTIFICATIONS)
+async def test_an_issued_key_says_its_tenant_and_scopes(env: AccessTokenEnv) -> None:
+    issued = await env.issue(ACME, Scope.USERS, Scope.NOTIFICATIONS)
     text = issued.text.reveal()
     assert re.fullmatch(r"tidings_sk\.acme\.[0-9A-Z]{26}\.[\w-]{43}", text)
-    assert await world.keys.verify(text) == Principal(
+    assert await env.keys.verify(text) == Principal(
         tenant=ACME, scopes=frozenset({Scope.USERS, Scope.NOTIFICATIONS})
     )
 
 
-async def test_the_secret_is_stored_nowhere_and_prints_nowhere(world: World) -> None:
-    issued = await world.issue()
+async def test_the_secret_is_stored_nowhere_and_prints_nowhere(env: AccessTokenEnv) -> None:
+    issued = await env.issue()
     secret = issued.text.reveal().rpartition(".")[2]
-    assert secret not in repr(world.store.rows)
+    assert secret not in repr(env.store.rows)
     assert secret not in repr(issued)
     assert len(issued.key.secret_hash) == 32
 
 
 async def test_another_secret_is_refused_by_a_comparison_in_constant_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    env: AccessTokenEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared = []
 
@@ -64,15 +64,15 @@ async def test_another_secret_is_refused_by_a_comparison_in_constant_time(
         return a == b
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
-    text = (await world.issue()).text.reveal()
-    assert "secret" in await world.why_not(text[:-1] + ("A" if text[-1] != "A" else "Q"))
+    text = (await env.issue()).text.reveal()
+    assert "secret" in await env.why_not(text[:-1] + ("A" if text[-1] != "A" else "Q"))
     assert len(compared) == 1
 
 
-async def test_a_key_opens_its_own_tenant_only(world: World) -> None:
-    _, _, key, secret = (await world.issue(ACME)).text.reveal().split(".")
-    await world.issue(GLOBEX)
-    assert "globex has no API key" in await world.why_not(f"tidings_sk.globex.{key}.{secret}")
+async def test_a_key_opens_its_own_tenant_only(env: AccessTokenEnv) -> None:
+    _, _, key, secret = (await env.issue(ACME)).text.reveal().split(".")
+    await env.issue(GLOBEX)
+    assert "globex has no API key" in await env.why_not(f"tidings_sk.globex.{key}.{secret}")
 
 
 @pytest.mark.parametrize(
@@ -90,126 +90,130 @@ async def test_a_key_opens_its_own_tenant_only(world: World) -> None:
         "tidings_sk." + "a" * 1_000_000,
     ],
 )
-async def test_what_has_not_the_form_costs_no_read(world: World, text: str) -> None:
-    assert "form" in await world.why_not(text)
-    assert world.store.finds == 0
+async def test_what_has_not_the_form_costs_no_read(env: AccessTokenEnv, text: str) -> None:
+    assert "form" in await env.why_not(text)
+    assert env.store.finds == 0
 
 
-async def test_all_refusals_read_the_same(world: World) -> None:
-    issued = await world.issue()
+async def test_all_refusals_read_the_same(env: AccessTokenEnv) -> None:
+    issued = await env.issue()
     text = issued.text.reveal()
-    await world.keys.revoke(issued.key.name)
+    await env.keys.revoke(issued.key.name)
     errors = []
     for bad in (text, text[:-3] + "AAA", text.replace("acme", "globex"), "tidings_sk.x"):
         with pytest.raises(TidingsError) as caught:
-            await world.keys.verify(bad)
+            await env.keys.verify(bad)
         errors.append((caught.value.code, caught.value.message, caught.value.hint))
     assert set(errors) == {errors[0]}
     assert errors[0][0] is Code.CREDENTIAL_INVALID
 
 
-async def test_a_revoked_key_stops_here_at_once_and_elsewhere_within_the_bound(world: World) -> None:
-    issued = await world.issue()
-    elsewhere = world.process()
+async def test_a_revoked_key_stops_here_at_once_and_elsewhere_within_the_bound(env: AccessTokenEnv) -> None:
+    issued = await env.issue()
+    elsewhere = env.process()
     text = issued.text.reveal()
     await elsewhere.verify(text)
-    await world.keys.verify(text)
-    await world.keys.revoke(issued.key.name)
-    assert "revoked" in await world.why_not(text)
-    world.clock.now_s += CACHE_POLICY.fresh_s
+    await env.keys.verify(text)
+    await env.keys.revoke(issued.key.name)
+    assert "revoked" in await env.why_not(text)
+    env.clock.now_s += CACHE_POLICY.fresh_s
     with pytest.raises(CredentialRejectedError, match="revoked"):
         await elsewhere.examine(text)
 
 
-async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(world: World) -> None:
-    text = (await world.issue()).text.reveal()
+async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(env: AccessTokenEnv) -> None:
+    text = (await env.issue()).text.reveal()
     unknown = text.replace("acme", "globex")
     for _ in range(50):
-        await world.keys.verify(text)
-        await world.why_not(unknown)
-    assert world.store.finds == 2
+        await env.keys.verify(text)
+        await env.why_not(unknown)
+    assert env.store.finds == 2
 
 
-async def test_rotation_leaves_the_old_one_until_it_is_revoked(world: World) -> None:
-    old = await world.issue(ACME, Scope.NOTIFICATIONS)
-    new = await world.keys.rotate(old.key.name)
+async def test_rotation_leaves_the_old_one_until_it_is_revoked(env: AccessTokenEnv) -> None:
+    old = await env.issue(ACME, Scope.NOTIFICATIONS)
+    new = await env.keys.rotate(old.key.name)
     assert (new.key.title, new.key.scopes) == (old.key.title, old.key.scopes)
-    assert await world.keys.verify(old.text.reveal()) == await world.keys.verify(new.text.reveal())
-    await world.keys.revoke(old.key.name)
-    assert "revoked" in await world.why_not(old.text.reveal())
-    await world.keys.verify(new.text.reveal())
-    assert [key.name for key in await world.keys.list(ACME)] == sorted([old.key.name, new.key.name])
+    assert await env.keys.verify(old.text.reveal()) == await env.keys.verify(new.text.reveal())
+    await env.keys.revoke(old.key.name)
+    assert "revoked" in await env.why_not(old.text.reveal())
+    await env.keys.verify(new.text.reveal())
+    assert [key.name for key in await env.keys.list(ACME)] == sorted([old.key.name, new.key.name])
 
 
 async def test_what_is_not_there_or_was_revoked_is_not_rotated_and_what_is_not_there_not_revoked(
-    world: World,
+    env: AccessTokenEnv,
 ) -> None:
-    issued = await world.issue()
-    await world.keys.revoke(issued.key.name)
+    issued = await env.issue()
+    await env.keys.revoke(issued.key.name)
     nobody = ApiKeyName(ACME, "0" * 26)
-    for asking in (world.keys.rotate(issued.key.name), world.keys.rotate(nobody), world.keys.revoke(nobody)):
+    for asking in (env.keys.rotate(issued.key.name), env.keys.rotate(nobody), env.keys.revoke(nobody)):
         with pytest.raises(TidingsError) as caught:
             await asking
         assert caught.value.code is Code.REQUEST_INVALID
 
 
-async def test_a_key_expires_when_it_was_issued_to_and_its_successor_lives_as_long(world: World) -> None:
-    issued = await world.keys.issue(ACME, "backend", [Scope.USERS], life_s=90 * 86_400)
+async def test_a_key_expires_when_it_was_issued_to_and_its_successor_lives_as_long(
+    env: AccessTokenEnv,
+) -> None:
+    issued = await env.keys.issue(ACME, "backend", [Scope.USERS], life_s=90 * 86_400)
     text = issued.text.reveal()
-    world.clock.now_s += 90 * 86_400 - 1
-    await world.keys.verify(text)
-    successor = await world.keys.rotate(issued.key.name)
-    world.clock.now_s += 1
-    assert "expired" in await world.why_not(text)
+    env.clock.now_s += 90 * 86_400 - 1
+    await env.keys.verify(text)
+    successor = await env.keys.rotate(issued.key.name)
+    env.clock.now_s += 1
+    assert "expired" in await env.why_not(text)
     with pytest.raises(TidingsError) as caught:
-        await world.keys.verify(text)
+        await env.keys.verify(text)
     assert caught.value.code is Code.CREDENTIAL_EXPIRED
     assert "api-key new" in str(caught.value.hint)
     assert "refresh token" not in str(caught.value.hint)
-    world.clock.now_s += 90 * 86_400 - 2
-    await world.keys.verify(successor.text.reveal())
-    world.clock.now_s += 1
-    assert "expired" in await world.why_not(successor.text.reveal())
+    env.clock.now_s += 90 * 86_400 - 2
+    await env.keys.verify(successor.text.reveal())
+    env.clock.now_s += 1
+    assert "expired" in await env.why_not(successor.text.reveal())
 
 
-async def test_the_last_use_of_a_key_is_written_once_an_hour_by_all_processes(world: World) -> None:
-    issued = await world.issue()
-    text, elsewhere = issued.text.reveal(), world.process()
+async def test_the_last_use_of_a_key_is_written_once_an_hour_by_all_processes(env: AccessTokenEnv) -> None:
+    issued = await env.issue()
+    text, elsewhere = issued.text.reveal(), env.process()
     for hour in range(2):
         for _ in range(20):
-            await world.keys.verify(text)
+            await env.keys.verify(text)
             await elsewhere.verify(text)
-            world.clock.now_s += 60
-        assert world.store.uses == hour + 1
-        world.clock.now_s += USE_S
-    used_at_ms = (await world.keys.list(ACME))[0].last_used_at_ms
+            env.clock.now_s += 60
+        assert env.store.uses == hour + 1
+        env.clock.now_s += USE_S
+    used_at_ms = (await env.keys.list(ACME))[0].last_used_at_ms
     assert used_at_ms is not None
-    assert world.clock.now_ms() - used_at_ms < 2 * USE_S * 1000
+    assert env.clock.now_ms() - used_at_ms < 2 * USE_S * 1000
 
 
-async def test_an_operators_look_at_a_key_is_no_use_and_a_failed_write_refuses_nobody(world: World) -> None:
-    text = (await world.issue()).text.reveal()
-    await world.keys.examine(text)
-    assert (world.store.uses, world.store.use_calls) == (0, 0)
-    world.store.is_down = True
+async def test_an_operators_look_at_a_key_is_no_use_and_a_failed_write_refuses_nobody(
+    env: AccessTokenEnv,
+) -> None:
+    text = (await env.issue()).text.reveal()
+    await env.keys.examine(text)
+    assert (env.store.uses, env.store.use_calls) == (0, 0)
+    env.store.is_down = True
     for _ in range(20):
-        await world.keys.verify(text)
-    assert world.store.use_calls == 1
+        await env.keys.verify(text)
+    assert env.store.use_calls == 1
 
 
 @pytest.mark.parametrize("title", ["", "x" * 33])
-async def test_a_title_is_bounded(world: World, title: str) -> None:
+async def test_a_title_is_bounded(env: AccessTokenEnv, title: str) -> None:
     with pytest.raises(TidingsError):
-        await world.keys.issue(ACME, title, [])
+        await env.keys.issue(ACME, title, [])
 
 
-async def test_while_the_table_is_away_known_keys_go_on_for_a_minute(world: World) -> None:
-    text = (await world.issue()).text.reveal()
-    await world.keys.verify(text)
-    world.store.is_down = True
-    world.clock.now_s += CACHE_POLICY.outage_s - 1
-    await world.keys.verify(text)
-    world.clock.now_s += 1
+async def test_while_the_table_is_away_known_keys_go_on_for_a_minute(env: AccessTokenEnv) -> None:
+    text = (await env.issue()).text.reveal()
+    await env.keys.verify(text)
+    env.store.is_down = True
+    env.clock.now_s += CACHE_POLICY.outage_s - 1
+    await env.keys.verify(text)
+    env.clock.now_s += 1
     with pytest.raises(TidingsError) as caught:
-        await world.keys.verify(text)
+        await env.keys.verify(text)
     assert caught.value.code is Code.KEYS_UNAVAILABLE

@@ -1,4 +1,4 @@
-"""Three kinds at one door: each goes to its own verifier, and nothing opens a door that is not its own."""
+"""The chain sends each kind of credential to its own verifier, and none is accepted by another."""
 
 import json
 from dataclasses import dataclass, field
@@ -10,9 +10,10 @@ from joserfc.jwk import OctKey
 from unit.accounts.accounts_env import AccountsUnitEnv
 
 from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.credentials import ACCESS_TYP, ISSUER, CredentialVerifierChain
+from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.model import Principal, Revocation, Scope
 from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.accounts.session_tokens import ACCESS_JWT_TYPE, ISSUER
 from tidings.accounts.users import UserAdmission
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
@@ -22,7 +23,7 @@ OWN_SECRET = OctKey.import_key({"kty": "oct", "k": "b3VyIG93biBzZWNyZXQsIGFzIGxv
 
 @dataclass
 class OwnTokens:
-    """As Tidings signs its own: HS256 with a secret that nobody else has."""
+    """Access tokens as Tidings signs them: HS256 with a secret of the installation."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -35,14 +36,14 @@ class OwnTokens:
         return Principal(tenant=TenantId(claims["tenant"]), user=UserId(claims["sub"]))
 
     async def recheck(self, principal: Principal) -> None:
-        """Every one is still good."""
+        """Accept every principal."""
 
     def evict(self, revocation: Revocation) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no cache."""
 
     def mint(self, **header: object) -> str:
         claims = claims_of(iss=ISSUER, sub="phone-user")
-        return jwt.encode({"alg": "HS256", "typ": ACCESS_TYP, "kid": "k1", **header}, claims, OWN_SECRET)
+        return jwt.encode({"alg": "HS256", "typ": ACCESS_JWT_TYPE, "kid": "k1", **header}, claims, OWN_SECRET)
 
 
 class RecordedAdmission(UserAdmission):
@@ -55,18 +56,18 @@ class RecordedAdmission(UserAdmission):
         self.seen.append(principal.user)
 
     def evict(self, tenant: TenantId, user: UserId) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is no cache."""
 
 
 @dataclass
 class Door:
-    world: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
+    env: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
     own: OwnTokens = field(default_factory=OwnTokens)
     admitted: RecordedAdmission = field(default_factory=RecordedAdmission)
 
     def __post_init__(self) -> None:
-        self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.world.clock)
-        self.credentials = CredentialVerifierChain(self.api_keys, self.own, self.world.users, self.admitted)
+        self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.env.clock)
+        self.credentials = CredentialVerifierChain(self.api_keys, self.own, self.env.users, self.admitted)
 
     async def code(self, bearer: str) -> Code:
         with pytest.raises(TidingsError) as caught:
@@ -85,12 +86,12 @@ async def test_each_kind_is_let_in_by_its_own_verifier(door: Door) -> None:
     assert (server.user, server.scopes) == (None, frozenset({Scope.USERS}))
     assert (await door.credentials.verify(door.own.mint())).user == "phone-user"
     assert len(door.own.asked) == 1
-    assert (await door.credentials.verify(door.world.token())).user == "anna"
+    assert (await door.credentials.verify(door.env.token())).user == "anna"
     assert len(door.own.asked) == 1
 
 
 async def test_a_tenants_key_signs_no_token_of_ours(door: Door) -> None:
-    forged = door.world.token(header={"typ": ACCESS_TYP}, iss=ISSUER)
+    forged = door.env.token(header={"typ": ACCESS_JWT_TYPE}, iss=ISSUER)
     assert await door.code(forged) is Code.CREDENTIAL_INVALID
     assert door.own.asked == [forged]
 
@@ -102,22 +103,22 @@ async def test_a_token_of_ours_is_not_taken_for_a_users_without_its_type_or_issu
 
 
 async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: Door) -> None:
-    public = {name: door.world.key[name] for name in ("kty", "crv", "x")}
-    for secret in (door.world.key["x"], json.dumps(public)):
+    public = {name: door.env.key[name] for name in ("kty", "crv", "x")}
+    for secret in (door.env.key["x"], json.dumps(public)):
         key = OctKey.import_key(secret.encode())
-        for header in ({"typ": ACCESS_TYP}, {"typ": "JWT"}):
-            claims = claims_of(door.world.clock.now_s, iss=ISSUER)
+        for header in ({"typ": ACCESS_JWT_TYPE}, {"typ": "JWT"}):
+            claims = claims_of(door.env.clock.now_s, iss=ISSUER)
             token = jwt.encode({"alg": "HS256", "kid": "k1", **header}, claims, key)
             assert await door.code(token) is Code.CREDENTIAL_INVALID
 
 
 async def test_an_identity_provider_that_calls_its_tokens_access_tokens_is_welcome(door: Door) -> None:
-    token = door.world.token(header={"typ": ACCESS_TYP}, iss="https://id.acme.example")
+    token = door.env.token(header={"typ": ACCESS_JWT_TYPE}, iss="https://id.acme.example")
     assert (await door.credentials.verify(token)).user == "anna"
 
 
 async def test_what_starts_like_an_api_key_is_nothing_else(door: Door) -> None:
-    assert await door.code("tidings_sk." + door.world.token()) is Code.CREDENTIAL_INVALID
+    assert await door.code("tidings_sk." + door.env.token()) is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize(
@@ -128,12 +129,12 @@ async def test_junk_is_refused_in_order(door: Door, bearer: str) -> None:
 
 
 async def test_a_name_that_stands_twice_can_not_choose_two_ways(door: Door) -> None:
-    claims = json.dumps(claims_of(door.world.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
-    token = mint(door.world.key, claims, typ=ACCESS_TYP)
+    claims = json.dumps(claims_of(door.env.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
+    token = mint(door.env.key, claims, typ=ACCESS_JWT_TYPE)
     assert await door.code(token) is Code.CREDENTIAL_INVALID
     assert door.own.asked == []
 
 
 async def test_one_who_is_not_there_is_told_from_one_who_can_not_be_asked(door: Door) -> None:
-    door.world.registered.is_down = True
-    assert await door.code(door.world.token(pair("k1"))) is Code.KEYS_UNAVAILABLE
+    door.env.registered.is_down = True
+    assert await door.code(door.env.token(pair("k1"))) is Code.KEYS_UNAVAILABLE

@@ -1,4 +1,4 @@
-"""When keys are looked for, how often, and how long they hold while nobody answers."""
+"""When and how often keys are loaded, and how long they are used while the source is unavailable."""
 
 import asyncio
 import json
@@ -19,122 +19,122 @@ from tidings.tenants.model import TokenSettings
 
 
 @pytest.fixture
-def world() -> AccountsUnitEnv:
-    world = AccountsUnitEnv()
-    world.publish(pair("first"))
-    return world
+def env() -> AccountsUnitEnv:
+    env = AccountsUnitEnv()
+    env.publish(pair("first"))
+    return env
 
 
-async def refused_code(world: AccountsUnitEnv, token: str) -> Code:
-    return (await world.refuses(token)).code
+async def refused_code(env: AccountsUnitEnv, token: str) -> Code:
+    return (await env.refuses(token)).code
 
 
-async def test_a_key_that_is_published_verifies_and_is_fetched_once(world: AccountsUnitEnv) -> None:
-    world.publish(key := pair("p"))
-    await asyncio.gather(*(world.admits(world.token(key, sub=f"u{n}")) for n in range(50)))
-    assert world.published.fetched == [URL]
+async def test_a_key_that_is_published_verifies_and_is_fetched_once(env: AccountsUnitEnv) -> None:
+    env.publish(key := pair("p"))
+    await asyncio.gather(*(env.admits(env.token(key, sub=f"u{n}")) for n in range(50)))
+    assert env.published.fetched == [URL]
 
 
-async def test_registered_keys_go_on_beside_a_url(world: AccountsUnitEnv) -> None:
-    await world.admits(world.token())
-    assert world.published.fetched == []
+async def test_registered_keys_go_on_beside_a_url(env: AccountsUnitEnv) -> None:
+    await env.admits(env.token())
+    assert env.published.fetched == []
 
 
-async def test_a_new_key_at_the_url_is_found_by_its_first_token(world: AccountsUnitEnv) -> None:
-    world.publish(old := pair("old"))
-    await world.admits(world.token(old))
-    world.publish(old, new := pair("new"))
-    world.clock.now_s += PUBLISHED.unknown_s
-    await world.admits(world.token(new))
-    assert len(world.published.fetched) == 2
+async def test_a_new_key_at_the_url_is_found_by_its_first_token(env: AccountsUnitEnv) -> None:
+    env.publish(old := pair("old"))
+    await env.admits(env.token(old))
+    env.publish(old, new := pair("new"))
+    env.clock.now_s += PUBLISHED.unknown_s
+    await env.admits(env.token(new))
+    assert len(env.published.fetched) == 2
 
 
-async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(world: AccountsUnitEnv) -> None:
-    await world.why_not(world.token(pair("x0")))
+async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(env: AccountsUnitEnv) -> None:
+    await env.why_not(env.token(pair("x0")))
     for n in range(100):
-        world.clock.now_s += 0.29
-        await world.why_not(world.token(pair("k1") | {"kid": f"x{n}"}))
-    assert len(world.published.fetched) == 1
-    world.clock.now_s += 2
-    unknown = [world.token(pair("k1") | {"kid": f"y{n}"}) for n in range(20)]
-    await asyncio.gather(*(world.why_not(token) for token in unknown))
-    assert len(world.published.fetched) == 2
+        env.clock.now_s += 0.29
+        await env.why_not(env.token(pair("k1") | {"kid": f"x{n}"}))
+    assert len(env.published.fetched) == 1
+    env.clock.now_s += 2
+    unknown = [env.token(pair("k1") | {"kid": f"y{n}"}) for n in range(20)]
+    await asyncio.gather(*(env.why_not(token) for token in unknown))
+    assert len(env.published.fetched) == 2
 
 
-async def test_one_tenants_unknown_kids_do_not_hold_up_another(world: AccountsUnitEnv) -> None:
+async def test_one_tenants_unknown_kids_do_not_hold_up_another(env: AccountsUnitEnv) -> None:
     there = "https://id.globex.example/keys"
-    world.tenants.put("globex", TokenSettings(jwks_url=there))
-    world.published.put(there, key := pair("g"))
-    await world.why_not(world.token(pair("x")))
-    await world.admits(world.token(key, tenant="globex"))
+    env.tenants.put("globex", TokenSettings(jwks_url=there))
+    env.published.put(there, key := pair("g"))
+    await env.why_not(env.token(pair("x")))
+    await env.admits(env.token(key, tenant="globex"))
 
 
-async def test_who_comes_while_keys_are_fetched_waits_for_them(world: AccountsUnitEnv) -> None:
-    world.publish(key := pair("p"))
-    world.published.gate = asyncio.Event()
-    waiting = [asyncio.create_task(world.admits(world.token(key, sub=f"u{n}"))) for n in range(3)]
-    await until(lambda: world.published.fetched)
-    waiting.append(asyncio.create_task(world.admits(world.token(key, sub="late"))))
+async def test_who_comes_while_keys_are_fetched_waits_for_them(env: AccountsUnitEnv) -> None:
+    env.publish(key := pair("p"))
+    env.published.gate = asyncio.Event()
+    waiting = [asyncio.create_task(env.admits(env.token(key, sub=f"u{n}"))) for n in range(3)]
+    await until(lambda: env.published.fetched)
+    waiting.append(asyncio.create_task(env.admits(env.token(key, sub="late"))))
     await asyncio.sleep(0)
-    world.published.gate.set()
+    env.published.gate.set()
     assert len(await asyncio.gather(*waiting)) == 4
-    assert world.published.fetched == [URL]
+    assert env.published.fetched == [URL]
 
 
-async def test_a_refresh_makes_nobody_wait(world: AccountsUnitEnv) -> None:
-    world.publish(key := pair("p"))
-    await world.admits(world.token(key))
-    world.published.gate = asyncio.Event()
-    world.clock.now_s += PUBLISHED.refresh_s
-    await world.admits(world.token(key, sub="bert"))
-    await until(lambda: len(world.published.fetched) == 2)
-    world.published.gate.set()
+async def test_a_refresh_makes_nobody_wait(env: AccountsUnitEnv) -> None:
+    env.publish(key := pair("p"))
+    await env.admits(env.token(key))
+    env.published.gate = asyncio.Event()
+    env.clock.now_s += PUBLISHED.refresh_s
+    await env.admits(env.token(key, sub="bert"))
+    await until(lambda: len(env.published.fetched) == 2)
+    env.published.gate.set()
 
 
 async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_nobody_came_meanwhile(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
-    world.publish(key := pair("p"))
-    await world.admits(world.token(key))
-    world.publish(pair("other"))
-    world.clock.now_s += 2 * PUBLISHED.refresh_s
-    assert "no key 'p'" in await world.why_not(world.token(key))
+    env.publish(key := pair("p"))
+    await env.admits(env.token(key))
+    env.publish(pair("other"))
+    env.clock.now_s += 2 * PUBLISHED.refresh_s
+    assert "no key 'p'" in await env.why_not(env.token(key))
 
 
 async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hammered(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
-    world.publish(key := pair("p"))
-    await world.admits(world.token(key))
-    world.published.documents.clear()
-    world.clock.now_s += PUBLISHED.outage_s - 1
+    env.publish(key := pair("p"))
+    await env.admits(env.token(key))
+    env.published.documents.clear()
+    env.clock.now_s += PUBLISHED.outage_s - 1
     for _ in range(50):
-        await world.admits(world.token(key))
-    assert len(world.published.fetched) == 2
-    world.clock.now_s += 2
-    assert await refused_code(world, world.token(key)) is Code.KEYS_UNAVAILABLE
+        await env.admits(env.token(key))
+    assert len(env.published.fetched) == 2
+    env.clock.now_s += 2
+    assert await refused_code(env, env.token(key)) is Code.KEYS_UNAVAILABLE
 
 
 async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_users_fault(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
-    world.published.documents.clear()
+    env.published.documents.clear()
     key = pair("p")
     for _ in range(20):
-        assert await refused_code(world, world.token(key)) is Code.KEYS_UNAVAILABLE
-    assert len(world.published.fetched) == 1
-    world.publish(key)
-    world.clock.now_s += PUBLISHED.retry_s
-    await world.admits(world.token(key))
+        assert await refused_code(env, env.token(key)) is Code.KEYS_UNAVAILABLE
+    assert len(env.published.fetched) == 1
+    env.publish(key)
+    env.clock.now_s += PUBLISHED.retry_s
+    await env.admits(env.token(key))
 
 
-async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(world: AccountsUnitEnv) -> None:
-    world.publish(old := pair("old"))
-    await world.admits(world.token(old))
-    world.published.documents.clear()
-    world.clock.now_s += PUBLISHED.unknown_s
-    assert await refused_code(world, world.token(pair("new"))) is Code.KEYS_UNAVAILABLE
-    await world.admits(world.token(old))
+async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(env: AccountsUnitEnv) -> None:
+    env.publish(old := pair("old"))
+    await env.admits(env.token(old))
+    env.published.documents.clear()
+    env.clock.now_s += PUBLISHED.unknown_s
+    assert await refused_code(env, env.token(pair("new"))) is Code.KEYS_UNAVAILABLE
+    await env.admits(env.token(old))
 
 
 async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_same() -> None:
@@ -153,44 +153,44 @@ async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_sa
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])
-async def test_what_is_no_jwks_does_not_replace_keys_that_are(world: AccountsUnitEnv, body: bytes) -> None:
-    world.publish(key := pair("p"))
-    await world.admits(world.token(key))
-    world.published.documents[URL] = body
-    world.clock.now_s += 2 * PUBLISHED.refresh_s
-    await world.admits(world.token(key))
+async def test_what_is_no_jwks_does_not_replace_keys_that_are(env: AccountsUnitEnv, body: bytes) -> None:
+    env.publish(key := pair("p"))
+    await env.admits(env.token(key))
+    env.published.documents[URL] = body
+    env.clock.now_s += 2 * PUBLISHED.refresh_s
+    await env.admits(env.token(key))
 
 
-async def test_another_url_is_another_set_of_keys(world: AccountsUnitEnv) -> None:
-    world.publish(old := pair("old"))
-    await world.admits(world.token(old))
-    world.tenants.put("acme", TokenSettings(jwks_url="https://new.example/keys"))
-    world.published.put("https://new.example/keys", pair("new"))
-    world.clock.now_s += 30
-    assert "no key 'old'" in await world.why_not(world.token(old))
+async def test_another_url_is_another_set_of_keys(env: AccountsUnitEnv) -> None:
+    env.publish(old := pair("old"))
+    await env.admits(env.token(old))
+    env.tenants.put("acme", TokenSettings(jwks_url="https://new.example/keys"))
+    env.published.put("https://new.example/keys", pair("new"))
+    env.clock.now_s += 30
+    assert "no key 'old'" in await env.why_not(env.token(old))
 
 
 async def test_a_key_just_registered_is_found_by_its_first_token_and_one_retired_is_seen_in_time(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
-    world.tenants.put("acme")
-    await world.admits(world.token())
-    world.registered.register("acme", new := pair("new"))
-    world.clock.now_s += REGISTERED.unknown_s
-    await world.admits(world.token(new))
-    world.registered.register("acme", new, not_after_ms=1)
-    world.clock.now_s += 2 * REGISTERED.refresh_s
-    assert "retired" in await world.why_not(world.token(new))
+    env.tenants.put("acme")
+    await env.admits(env.token())
+    env.registered.register("acme", new := pair("new"))
+    env.clock.now_s += REGISTERED.unknown_s
+    await env.admits(env.token(new))
+    env.registered.register("acme", new, not_after_ms=1)
+    env.clock.now_s += 2 * REGISTERED.refresh_s
+    assert "retired" in await env.why_not(env.token(new))
 
 
-async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(world: AccountsUnitEnv) -> None:
-    world.tenants.put("acme")
-    await world.admits(world.token())
-    world.registered.is_down = True
-    world.clock.now_s += REGISTERED.outage_s - 1
-    await world.admits(world.token())
-    world.clock.now_s += 2
-    assert await refused_code(world, world.token()) is Code.KEYS_UNAVAILABLE
+async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(env: AccountsUnitEnv) -> None:
+    env.tenants.put("acme")
+    await env.admits(env.token())
+    env.registered.is_down = True
+    env.clock.now_s += REGISTERED.outage_s - 1
+    await env.admits(env.token())
+    env.clock.now_s += 2
+    assert await refused_code(env, env.token()) is Code.KEYS_UNAVAILABLE
 
 
 USABLE = public_part(make_pair("Ed25519"))

@@ -1,4 +1,4 @@
-"""Messages on their way: bounded, and no failure of one holds up the next."""
+"""The queue of codes is bounded, and a failed message does not stop the next one."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Refresh tokens without a table: spelling, judging, following."""
+"""Refresh tokens without a table: format, classification and rotation."""
 
 import hashlib
 import hmac

@@ -25,7 +25,7 @@ class MemoryLog:
 
 
 @dataclass
-class World:
+class AccessTokenEnv:
     clock: AdjustableClock = field(default_factory=AdjustableClock)
     log: MemoryLog = field(default_factory=MemoryLog)
     heard: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class World:
         self.log.rows[user] = (now_ms, told)
 
     async def run(self, for_s: float) -> list[str]:
-        """What was heard in this time."""
+        """Return the revocations that were handled in this time."""
         before = len(self.heard)
         for _ in range(round(for_s / POLL_S)):
             self.clock.now_s += POLL_S
@@ -51,25 +51,25 @@ class World:
 
 
 async def test_each_is_handled_at_once_and_once_more() -> None:
-    world = World()
-    world.write("anna")
-    assert await world.run(POLL_S) == ["anna"]
-    assert await world.run(REPEAT_AFTER_MS / 1000 + POLL_S) == ["anna"]
-    assert await world.run(3 * WINDOW_MS / 1000) == []
+    env = AccessTokenEnv()
+    env.write("anna")
+    assert await env.run(POLL_S) == ["anna"]
+    assert await env.run(REPEAT_AFTER_MS / 1000 + POLL_S) == ["anna"]
+    assert await env.run(3 * WINDOW_MS / 1000) == []
 
 
 async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
-    world = World()
-    world.write("anna", in_ms=2 * WINDOW_MS)
-    assert await world.run(2 * WINDOW_MS / 1000 - POLL_S) == []
-    assert await world.run(2 * POLL_S) == ["anna"]
-    assert await world.run(60) == ["anna"]
+    env = AccessTokenEnv()
+    env.write("anna", in_ms=2 * WINDOW_MS)
+    assert await env.run(2 * WINDOW_MS / 1000 - POLL_S) == []
+    assert await env.run(2 * POLL_S) == ["anna"]
+    assert await env.run(60) == ["anna"]
 
 
 async def test_what_was_written_while_the_table_was_away_is_read_later() -> None:
-    world = World()
-    world.write("anna")
-    world.log.is_down = True
-    assert await world.run(60) == []
-    world.log.is_down = False
-    assert await world.run(POLL_S) == ["anna"]
+    env = AccessTokenEnv()
+    env.write("anna")
+    env.log.is_down = True
+    assert await env.run(60) == []
+    env.log.is_down = False
+    assert await env.run(POLL_S) == ["anna"]

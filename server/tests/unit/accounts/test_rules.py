@@ -1,4 +1,4 @@
-"""Numbers, codes, names."""
+"""Validation of phone numbers, codes and names."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Headers of tokens: read once for all that are alike, and never altered by who reads them."""
+"""Headers of tokens are parsed once, cached, and immutable."""
 
 import json
 from base64 import urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""One rule for ids of users: whoever can be admitted can be named by every route, frame field and command."""
+"""One format of user ids: every id that can authenticate is accepted by every route, frame field and command."""
 
 from typing import Any, get_args
 

@@ -1,4 +1,4 @@
-"""Each trap by name. `why_not` is what an operator is told; `refuses` what the bearer is."""
+"""Known attacks on JWTs. `why_not` returns the reason for operators; `refuses` the error for the client."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ from tidings.tenants.model import TokenSettings
 
 
 @pytest.fixture
-def world() -> AccountsUnitEnv:
+def env() -> AccountsUnitEnv:
     return AccountsUnitEnv()
 
 
@@ -29,170 +29,170 @@ def b64(data: bytes) -> str:
 
 
 @pytest.mark.parametrize(("kind", "alg"), [("Ed25519", "EdDSA"), ("Ed25519", "Ed25519"), ("P-256", "ES256")])
-async def test_a_good_token_gives_tenant_user_and_device(world: AccountsUnitEnv, kind: Any, alg: str) -> None:
+async def test_a_good_token_gives_tenant_user_and_device(env: AccountsUnitEnv, kind: Any, alg: str) -> None:
     key = pair("k2", kind)
-    world.registered.register("acme", key)
-    token = world.token(key, {"alg": alg}, device="phone-1")
-    principal = await world.admits(token)
+    env.registered.register("acme", key)
+    token = env.token(key, {"alg": alg}, device="phone-1")
+    principal = await env.admits(token)
     assert (principal.tenant, principal.user, principal.device) == (
         TenantId("acme"),
         UserId("anna"),
         DeviceId("phone-1"),
     )
-    assert principal.expires_at_ms == round(world.clock.now_s + 600) * 1000
+    assert principal.expires_at_ms == round(env.clock.now_s + 600) * 1000
     assert principal.scopes == frozenset()
     assert principal.session is None
 
 
-async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(world: AccountsUnitEnv) -> None:
-    assert world.key["kid"] == world.others_key["kid"]
-    await world.admits(world.token())
-    await world.admits(world.token(world.others_key, tenant="globex"))
-    assert "signature" in await world.why_not(world.token(world.others_key))
-    assert "signature" in await world.why_not(world.token(tenant="globex"))
+async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(env: AccountsUnitEnv) -> None:
+    assert env.key["kid"] == env.others_key["kid"]
+    await env.admits(env.token())
+    await env.admits(env.token(env.others_key, tenant="globex"))
+    assert "signature" in await env.why_not(env.token(env.others_key))
+    assert "signature" in await env.why_not(env.token(tenant="globex"))
 
 
 async def test_a_token_that_names_another_tenant_is_not_believed_with_ones_own_key(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
     own = pair("only-acme")
-    world.registered.register("acme", own)
-    await world.admits(world.token(own))
-    assert "globex has no key" in await world.why_not(world.token(own, tenant="globex"))
+    env.registered.register("acme", own)
+    await env.admits(env.token(own))
+    assert "globex has no key" in await env.why_not(env.token(own, tenant="globex"))
 
 
-async def test_the_same_kid_at_two_tenants_urls_is_two_keys(world: AccountsUnitEnv) -> None:
+async def test_the_same_kid_at_two_tenants_urls_is_two_keys(env: AccountsUnitEnv) -> None:
     mine, theirs = pair("shared"), pair("shared")
-    world.publish(mine)
-    world.tenants.put("globex", TokenSettings(jwks_url="https://id.globex.example/keys"))
-    world.published.put("https://id.globex.example/keys", theirs)
-    await world.admits(world.token(mine))
-    assert "signature" in await world.why_not(world.token(theirs))
-    assert "signature" in await world.why_not(world.token(mine, tenant="globex"))
-    await world.admits(world.token(theirs, tenant="globex"))
+    env.publish(mine)
+    env.tenants.put("globex", TokenSettings(jwks_url="https://id.globex.example/keys"))
+    env.published.put("https://id.globex.example/keys", theirs)
+    await env.admits(env.token(mine))
+    assert "signature" in await env.why_not(env.token(theirs))
+    assert "signature" in await env.why_not(env.token(mine, tenant="globex"))
+    await env.admits(env.token(theirs, tenant="globex"))
 
 
 @pytest.mark.parametrize("name", ["jku", "x5u"])
-async def test_a_url_in_the_header_is_refused_and_never_fetched(world: AccountsUnitEnv, name: str) -> None:
+async def test_a_url_in_the_header_is_refused_and_never_fetched(env: AccountsUnitEnv, name: str) -> None:
     evil = pair("evil")
-    world.publish()
-    world.published.put("https://evil.example/keys", evil)
-    token = world.token(evil, {name: "https://evil.example/keys"})
-    assert name in await world.why_not(token)
-    assert "https://evil.example/keys" not in world.published.fetched
+    env.publish()
+    env.published.put("https://evil.example/keys", evil)
+    token = env.token(evil, {name: "https://evil.example/keys"})
+    assert name in await env.why_not(token)
+    assert "https://evil.example/keys" not in env.published.fetched
 
 
-async def test_a_url_in_the_claims_is_never_fetched(world: AccountsUnitEnv) -> None:
+async def test_a_url_in_the_claims_is_never_fetched(env: AccountsUnitEnv) -> None:
     evil = pair("evil")
-    world.publish()
-    world.published.put("https://evil.example/keys", evil)
+    env.publish()
+    env.published.put("https://evil.example/keys", evil)
     where = {"iss": "https://evil.example/keys", "jku": "https://evil.example/keys", "jwks_url": URL}
-    assert "no key 'evil'" in await world.why_not(world.token(evil, **where))
-    assert set(world.published.fetched) == {URL}
+    assert "no key 'evil'" in await env.why_not(env.token(evil, **where))
+    assert set(env.published.fetched) == {URL}
 
 
 @pytest.mark.parametrize("name", ["jwk", "x5c"])
-async def test_a_key_in_the_header_is_refused(world: AccountsUnitEnv, name: str) -> None:
+async def test_a_key_in_the_header_is_refused(env: AccountsUnitEnv, name: str) -> None:
     evil = pair("k1")
     public = {part: evil[part] for part in ("kty", "crv", "x")}
-    token = world.token(evil, {name: public if name == "jwk" else ["MII"]})
-    assert name in await world.why_not(token)
+    token = env.token(evil, {name: public if name == "jwk" else ["MII"]})
+    assert name in await env.why_not(token)
 
 
 @pytest.mark.parametrize("alg", ["HS256", "HS512"])
-async def test_a_public_key_is_not_taken_for_a_secret(world: AccountsUnitEnv, alg: str) -> None:
-    """The confusion: the verifier takes `alg` from the token, and its public key for the secret of an HMAC."""
+async def test_a_public_key_is_not_taken_for_a_secret(env: AccountsUnitEnv, alg: str) -> None:
+    """Algorithm confusion: the verifier trusts `alg` and uses the public key as the secret of an HMAC."""
     digest = {"HS256": hashlib.sha256, "HS512": hashlib.sha512}[alg]
-    x = base64.urlsafe_b64decode(world.key["x"] + "==")
-    public = json.dumps({part: world.key[part] for part in ("kty", "crv", "x")})
-    for secret in (x, world.key["x"].encode(), public.encode()):
+    x = base64.urlsafe_b64decode(env.key["x"] + "==")
+    public = json.dumps({part: env.key[part] for part in ("kty", "crv", "x")})
+    for secret in (x, env.key["x"].encode(), public.encode()):
         signed = b64(json.dumps({"alg": alg, "kid": "k1"}).encode())
-        signed += "." + b64(json.dumps(claims_of(world.clock.now_s)).encode())
+        signed += "." + b64(json.dumps(claims_of(env.clock.now_s)).encode())
         token = f"{signed}.{b64(hmac.new(secret, signed.encode(), digest).digest())}"
-        assert "`alg`" in await world.why_not(token)
+        assert "`alg`" in await env.why_not(token)
 
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", None, 7, ["EdDSA"], "RS256", "ES384", "HS256"])
-async def test_an_algorithm_that_is_not_ours_is_refused(world: AccountsUnitEnv, alg: object) -> None:
+async def test_an_algorithm_that_is_not_ours_is_refused(env: AccountsUnitEnv, alg: object) -> None:
     header = b64(json.dumps({"alg": alg, "kid": "k1"}).encode())
-    claims = b64(json.dumps(claims_of(world.clock.now_s)).encode())
+    claims = b64(json.dumps(claims_of(env.clock.now_s)).encode())
     for signature in ("", b64(b"x" * 64)):
-        assert "`alg`" in await world.why_not(f"{header}.{claims}.{signature}")
-    assert world.registered.lists == 0, "its key was looked for"
+        assert "`alg`" in await env.why_not(f"{header}.{claims}.{signature}")
+    assert env.registered.lists == 0, "its key was looked for"
 
 
-async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(world: AccountsUnitEnv) -> None:
-    world.registered.register("acme", curved := pair("p256", "P-256"))
-    token = world.token(curved)
+async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(env: AccountsUnitEnv) -> None:
+    env.registered.register("acme", curved := pair("p256", "P-256"))
+    token = env.token(curved)
     _, claims, signature = token.split(".")
     for wrong in ("EdDSA", "Ed25519"):
         header = b64(json.dumps({"alg": wrong, "kid": "p256"}).encode())
-        assert "`alg`" in await world.why_not(f"{header}.{claims}.{signature}")
+        assert "`alg`" in await env.why_not(f"{header}.{claims}.{signature}")
 
 
 @pytest.mark.parametrize("crit", [["b64"], ["exp"], ["whatever"], [], "b64"])
-async def test_what_must_be_understood_and_is_not_is_refused(world: AccountsUnitEnv, crit: object) -> None:
-    assert "crit" in await world.why_not(world.token(header={"crit": crit, "whatever": 1}))
+async def test_what_must_be_understood_and_is_not_is_refused(env: AccountsUnitEnv, crit: object) -> None:
+    assert "crit" in await env.why_not(env.token(header={"crit": crit, "whatever": 1}))
 
 
-async def test_a_header_that_says_more_than_we_know_is_fine(world: AccountsUnitEnv) -> None:
-    await world.admits(world.token(header={"cty": "x", "x-own": "y", "typ": None}))
+async def test_a_header_that_says_more_than_we_know_is_fine(env: AccountsUnitEnv) -> None:
+    await env.admits(env.token(header={"cty": "x", "x-own": "y", "typ": None}))
 
 
-async def test_a_changed_token_is_refused(world: AccountsUnitEnv) -> None:
-    header, claims, signature = world.token().split(".")
-    other = world.token(sub="bert").split(".")[1]
-    assert "signature" in await world.why_not(f"{header}.{other}.{signature}")
-    assert "signature" in await world.why_not(f"{header}.{claims}.")
+async def test_a_changed_token_is_refused(env: AccountsUnitEnv) -> None:
+    header, claims, signature = env.token().split(".")
+    other = env.token(sub="bert").split(".")[1]
+    assert "signature" in await env.why_not(f"{header}.{other}.{signature}")
+    assert "signature" in await env.why_not(f"{header}.{claims}.")
     flipped = ("A" if signature[0] != "A" else "B") + signature[1:]
-    assert "signature" in await world.why_not(f"{header}.{claims}.{flipped}")
+    assert "signature" in await env.why_not(f"{header}.{claims}.{flipped}")
 
 
-async def test_a_retired_key_is_refused_from_its_moment_on(world: AccountsUnitEnv) -> None:
-    end_ms = world.clock.now_ms() + 10_000
-    world.registered.register("acme", world.key, not_after_ms=end_ms)
-    token = world.token()
-    world.clock.now_s += 9.999
-    await world.admits(token)
-    world.clock.now_s += 0.001
-    assert "retired" in await world.why_not(token)
+async def test_a_retired_key_is_refused_from_its_moment_on(env: AccountsUnitEnv) -> None:
+    end_ms = env.clock.now_ms() + 10_000
+    env.registered.register("acme", env.key, not_after_ms=end_ms)
+    token = env.token()
+    env.clock.now_s += 9.999
+    await env.admits(token)
+    env.clock.now_s += 0.001
+    assert "retired" in await env.why_not(token)
 
 
-async def test_a_key_retired_in_the_table_does_not_come_back_by_the_url(world: AccountsUnitEnv) -> None:
-    world.registered.register("acme", world.key, not_after_ms=1)
-    world.publish(world.key)
-    assert "retired" in await world.why_not(world.token())
+async def test_a_key_retired_in_the_table_does_not_come_back_by_the_url(env: AccountsUnitEnv) -> None:
+    env.registered.register("acme", env.key, not_after_ms=1)
+    env.publish(env.key)
+    assert "retired" in await env.why_not(env.token())
 
 
 async def test_a_token_of_absurd_size_is_refused_before_it_is_looked_at(
-    world: AccountsUnitEnv, monkeypatch: pytest.MonkeyPatch
+    env: AccountsUnitEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def must_not(*_: object, **__: object) -> None:
         raise AssertionError("it was parsed")
 
-    token = world.token(padding="x" * MAX_TOKEN_BYTES)
+    token = env.token(padding="x" * MAX_TOKEN_BYTES)
     monkeypatch.setattr(json, "loads", must_not)
-    assert "longer than" in await world.why_not(token)
-    assert "longer than" in await world.why_not("x" * 10_000_000)
+    assert "longer than" in await env.why_not(token)
+    assert "longer than" in await env.why_not("x" * 10_000_000)
 
 
-async def test_a_token_up_to_the_bound_is_taken(world: AccountsUnitEnv) -> None:
-    token = world.token(padding="x" * (MAX_TOKEN_BYTES * 3 // 4 - 400))
+async def test_a_token_up_to_the_bound_is_taken(env: AccountsUnitEnv) -> None:
+    token = env.token(padding="x" * (MAX_TOKEN_BYTES * 3 // 4 - 400))
     assert MAX_TOKEN_BYTES * 0.95 < len(token) <= MAX_TOKEN_BYTES
-    await world.admits(token)
+    await env.admits(token)
 
 
-async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(world: AccountsUnitEnv) -> None:
-    good = json.dumps(claims_of(world.clock.now_s))
+async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(env: AccountsUnitEnv) -> None:
+    good = json.dumps(claims_of(env.clock.now_s))
     for claims in (
         good[:-1] + ', "sub": "bert"}',
         '{"tenant": "globex", ' + good[1:],
         good[:-1] + ', "x": {"a": 1, "a": 2}}',
     ):
-        assert "duplicate name" in await world.why_not(mint(world.key, claims))
-    _, claims, signature = world.token().split(".")
+        assert "duplicate name" in await env.why_not(mint(env.key, claims))
+    _, claims, signature = env.token().split(".")
     header = b64(b'{"alg": "none", "kid": "k1", "alg": "EdDSA"}')
-    assert "duplicate name" in await world.why_not(f"{header}.{claims}.{signature}")
+    assert "duplicate name" in await env.why_not(f"{header}.{claims}.{signature}")
 
 
 @pytest.mark.parametrize(
@@ -218,53 +218,53 @@ async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(wo
         b64(b"null") + ".e30.e30",
     ],
 )
-async def test_what_is_no_token_is_refused_in_order(world: AccountsUnitEnv, token: str) -> None:
-    assert await world.why_not(token)
-    assert (await world.refuses(token)).code is Code.CREDENTIAL_INVALID
+async def test_what_is_no_token_is_refused_in_order(env: AccountsUnitEnv, token: str) -> None:
+    assert await env.why_not(token)
+    assert (await env.refuses(token)).code is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize("kid", [None, "", 7, "x" * 129, ["k1"]])
-async def test_a_key_must_be_named(world: AccountsUnitEnv, kid: object) -> None:
-    assert "kid" in await world.why_not(world.token(header={"kid": kid}))
+async def test_a_key_must_be_named(env: AccountsUnitEnv, kid: object) -> None:
+    assert "kid" in await env.why_not(env.token(header={"kid": kid}))
 
 
-async def test_while_the_table_is_away_a_token_is_neither_good_nor_bad(world: AccountsUnitEnv) -> None:
-    world.registered.is_down = True
-    error = await world.refuses(world.token())
+async def test_while_the_table_is_away_a_token_is_neither_good_nor_bad(env: AccountsUnitEnv) -> None:
+    env.registered.is_down = True
+    error = await env.refuses(env.token())
     assert error.code is Code.KEYS_UNAVAILABLE
     assert error.retryable
 
 
 async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_it_lives(
-    world: AccountsUnitEnv,
+    env: AccountsUnitEnv,
 ) -> None:
-    world.users = world.process(kept_s=10)
-    token = world.token(exp=int(world.clock.now_s) + 5)
-    first = await world.admits(token)
-    world.clock.now_s += 4
-    assert await world.admits(token) is first
-    world.clock.now_s += 2
-    assert await world.admits(token) is not first, "past its end it is judged anew, skew and all"
+    env.users = env.process(kept_s=10)
+    token = env.token(exp=int(env.clock.now_s) + 5)
+    first = await env.admits(token)
+    env.clock.now_s += 4
+    assert await env.admits(token) is first
+    env.clock.now_s += 2
+    assert await env.admits(token) is not first, "past its end it is judged anew, skew and all"
 
 
-async def test_a_verified_token_is_looked_at_again_after_its_moment(world: AccountsUnitEnv) -> None:
-    world.users = world.process(kept_s=10)
-    token = world.token()
-    await world.admits(token)
-    world.registered.register("acme", world.key, not_after_ms=1)
-    world.clock.now_s += 40
-    assert (await world.refuses(token)).code is Code.CREDENTIAL_INVALID
+async def test_a_verified_token_is_looked_at_again_after_its_moment(env: AccountsUnitEnv) -> None:
+    env.users = env.process(kept_s=10)
+    token = env.token()
+    await env.admits(token)
+    env.registered.register("acme", env.key, not_after_ms=1)
+    env.clock.now_s += 40
+    assert (await env.refuses(token)).code is Code.CREDENTIAL_INVALID
 
 
-async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(world: AccountsUnitEnv) -> None:
-    world.users = world.process(kept_s=10)
-    await asyncio.gather(*(world.admits(world.token(sub=f"u{n}")) for n in range(20)))
-    assert len(world.users._verified) == 3
+async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(env: AccountsUnitEnv) -> None:
+    env.users = env.process(kept_s=10)
+    await asyncio.gather(*(env.admits(env.token(sub=f"u{n}")) for n in range(20)))
+    assert len(env.users._verified) == 3
 
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Tokens whose signature was calculated."""
+    """Record the tokens whose signature is verified."""
     seen: list[str] = []
 
     def note(token: str, key: PublicKey) -> None:
@@ -276,38 +276,38 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_keys_were_read_anew(
-    world: AccountsUnitEnv, checked: list[str]
+    env: AccountsUnitEnv, checked: list[str]
 ) -> None:
-    token = world.token(exp=int(world.clock.now_s) + 3000)
+    token = env.token(exp=int(env.clock.now_s) + 3000)
     for _ in range(3):
-        await world.admits(token)
-        world.clock.now_s += 100
+        await env.admits(token)
+        env.clock.now_s += 100
     assert checked == [token]
 
 
-async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(world: AccountsUnitEnv) -> None:
-    token = world.token(exp=int(world.clock.now_s) + 3000)
-    await world.admits(token)
-    world.registered.register("acme", pair("k1"))
-    world.clock.now_s += 100
-    assert "its signature does not match key" in await world.why_not(token)
+async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(env: AccountsUnitEnv) -> None:
+    token = env.token(exp=int(env.clock.now_s) + 3000)
+    await env.admits(token)
+    env.registered.register("acme", pair("k1"))
+    env.clock.now_s += 100
+    assert "its signature does not match key" in await env.why_not(token)
 
 
 async def test_a_forged_token_is_looked_at_each_time_it_comes(
-    world: AccountsUnitEnv, checked: list[str]
+    env: AccountsUnitEnv, checked: list[str]
 ) -> None:
-    forged = world.token(world.others_key)
+    forged = env.token(env.others_key)
     for _ in range(2):
-        assert "its signature does not match key" in await world.why_not(forged)
+        assert "its signature does not match key" in await env.why_not(forged)
     assert checked == [forged] * 2
 
 
 async def test_the_number_of_good_signatures_that_are_remembered_is_bounded(
-    world: AccountsUnitEnv, checked: list[str]
+    env: AccountsUnitEnv, checked: list[str]
 ) -> None:
     policy = TokenPolicy(max_lifetime_s=3600, cache_s=0.0, signed_count=2)
-    users = world.process(policy=policy)
-    tokens = [world.token(sub=f"user{n}") for n in range(3)]
+    users = env.process(policy=policy)
+    tokens = [env.token(sub=f"user{n}") for n in range(3)]
     for token in (*tokens, tokens[2], tokens[0]):
         await users.verify(token)
     assert checked == [*tokens, tokens[0]]

@@ -1,4 +1,4 @@
-"""Bodies: what is refused before a model looks at it."""
+"""Bodies that are refused before their schema is validated."""
 
 import json
 import threading
@@ -62,7 +62,7 @@ def test_what_is_within_the_bounds_comes_out_as_it_is() -> None:
 
 
 def request(chunks: list[bytes], headers: list[tuple[bytes, bytes]]) -> tuple[Request, list[bytes]]:
-    """And the chunks that nobody has read yet."""
+    """Return a request, and the list of chunks that were not read."""
 
     async def receive() -> dict[str, object]:
         chunk = chunks.pop(0)
@@ -112,7 +112,7 @@ async def test_a_large_body_is_looked_through_beside_the_loop_and_judged_alike(
     monkeypatch.setattr(request_parsing, "LARGE_BYTES", 10)
     monkeypatch.setattr(
         request_parsing,
-        "_bound",
+        "_check_size",
         lambda *_: where.append(threading.current_thread() is threading.main_thread()),
     )
     assert await request_parsing.parse_async(b'["small"]', OPTIONS) == ["small"]

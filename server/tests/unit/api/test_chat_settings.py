@@ -1,4 +1,4 @@
-"""A chat's settings: a time is spelled out, whatever the library would take for one."""
+"""Chat settings accept times as text only, not numbers."""
 
 import pytest
 from pydantic import ValidationError

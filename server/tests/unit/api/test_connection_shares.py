@@ -1,4 +1,4 @@
-"""Who gets a connection when there are more clients than room."""
+"""Which connections are accepted, evicted and refused at the limits."""
 
 from tidings.api.connection_shares import AdmissionDecision, ConnectionQuota, ConnectionShares
 
@@ -8,10 +8,10 @@ def shares(total: int = 4, per_address: int = 3, per_tenant: int = 2) -> Connect
 
 
 def served(some: ConnectionShares[str], one: str, place: str | None, tenant: str | None = None) -> bool:
-    """Come in and be answered once; whether it may stay idle for long."""
+    """Open a connection, serve one request, and return whether it may stay idle for long."""
     assert not some.enter(one, place).is_refused
-    some.answer(one)
-    return some.wait(one, tenant)
+    some.on_request(one)
+    return some.on_idle(one, tenant)
 
 
 def test_the_oldest_anonymous_connection_makes_room() -> None:
@@ -19,16 +19,16 @@ def test_the_oldest_anonymous_connection_makes_room() -> None:
     served(some, "known", "::1", "acme")
     for one in ("first", "second", "third"):
         assert not served(some, one, one), "not for long: it has shown no credential"
-    some.answer("first")
-    some.wait("first", None)
-    assert some.enter("new", "new") == AdmissionDecision(leaves="second"), "first has asked again since"
+    some.on_request("first")
+    some.on_idle("first", None)
+    assert some.enter("new", "new") == AdmissionDecision(evicted="second"), "first has asked again since"
 
 
 def test_without_an_anonymous_connection_the_newcomer_is_refused_and_counts_for_nothing() -> None:
     some = shares(total=2)
     served(some, "a", "a", "acme")
     assert some.enter("b", "b") == AdmissionDecision()
-    some.answer("b")
+    some.on_request("b")
     assert some.enter("c", "c").is_refused
     some.leave("c")
     some.leave("a")
@@ -43,7 +43,7 @@ def test_an_address_has_a_share_of_its_own() -> None:
     assert some.enter("d", "there") == AdmissionDecision()
     some.leave("a")
     served(some, "e", "here")
-    assert some.enter("f", "here") == AdmissionDecision(leaves="e"), (
+    assert some.enter("f", "here") == AdmissionDecision(evicted="e"), (
         "not d, which has waited longer elsewhere"
     )
 
@@ -58,7 +58,7 @@ def test_a_tenant_above_its_share_keeps_connections_briefly() -> None:
     assert [served(some, f"{number}", "a", "acme") for number in range(3)] == [True, True, False]
     assert served(some, "other", "a", "other")
     some.leave("0")
-    assert some.wait("1", None), "its credential is remembered; the share is free again"
+    assert some.on_idle("1", None), "its credential is remembered; the share is free again"
 
 
 def test_everything_is_forgotten() -> None:

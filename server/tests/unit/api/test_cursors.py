@@ -1,4 +1,4 @@
-"""Cursors: opaque, and good for whom and what they were given out for."""
+"""Cursors are opaque, and valid for one caller and list only."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The description is complete: what a client is generated from says everything, and says what is so."""
+"""The OpenAPI document is complete and correct, so that clients can be generated from it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,16 +23,16 @@ OPERATIONS = {
     for method, operation in methods.items()
 }
 OPEN_ON_PURPOSE = {"ask_for_code", "redeem_code", "refresh_session"}
-"""Routes for those who have no credential yet. A route that is not here and asks for none fails the test."""
+"""Routes without authentication. Any other route without it fails the test."""
 
 APPS_OWN = ("data", "message", "payload_schema", "attributes", "predicate")
-"""Fields whose form is the app's own."""
+"""Fields whose content the application defines."""
 
 each = pytest.mark.parametrize("name", sorted(OPERATIONS))
 
 
 def schemas_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every schema below a node, with where it stands."""
+    """Yield every schema below a node, with its path."""
     if isinstance(node, dict):
         yield path, node
         for name, inner in node.items():

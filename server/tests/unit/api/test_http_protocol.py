@@ -51,7 +51,7 @@ async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> No
     guests = [kind(config, state, {}) for _ in wires]
     for guest, wire in zip(guests, wires, strict=True):
         guest.connection_made(wire)
-        kind.shares.answer(guest)
+        kind.shares.on_request(guest)
     assert [wire.is_cut for wire in wires] == [False] * (ROOM + MAX_REFUSED) + [True] * 2
     for guest in guests:
         guest.connection_lost(ConnectionResetError())

@@ -1,4 +1,4 @@
-"""Every code has a status, and nothing of the inside leaves with it."""
+"""Every error code has a status, and errors reveal no internals."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_every_code_has_a_status() -> None:
 
 @pytest.mark.parametrize("code", list(Code))
 def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
-    """408, 429, 503 and the race (409) pass; what is told with another status is not to be tried again."""
+    """Retryable errors have the status 408, 429, 503 or 409; errors with another status are not retryable."""
     if TidingsError(code, "").retryable and code is not Code.ENGINE_FETCH_FAILED:
         assert STATUS[code] in {408, 409, 429, 503}
 
@@ -74,11 +74,11 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
         (
             CreateDirectBody,
             {"type": "direct", "user": "ben", "colour": "red"},
-            "There is nothing of this name here.",
+            "Unknown field.",
         ),
-        (CreateDirectBody, {"type": "direct"}, "It is missing."),
+        (CreateDirectBody, {"type": "direct"}, "This field is required."),
         (CreateDirectBody, {"type": "direct", "user": "ben#1"}, "none of `#`, `*`, `/`"),
-        (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
+        (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "such as +4915123456789"),
     ],
 )
 def test_what_people_often_get_wrong_is_told_in_plain_words(

@@ -1,9 +1,7 @@
-"""One table of keys, one key service, one clock; as many processes on them as a test wants."""
+"""A key store, a KMS and a clock that several key rings share."""
 
-import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 from fixtures.memory_keys import AdjustableClock, MemoryKeyStore, MemoryKms
@@ -40,10 +38,6 @@ class TenantsEnv:
 
 def content_key(version: int) -> KeyName:
     return KeyName(KeyKind.CONTENT, version)
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 10))
 
 
 async def sealed(process: KeyRing, body: bytes, sequence: int = 1) -> bytes:

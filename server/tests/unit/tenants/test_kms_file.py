@@ -1,4 +1,4 @@
-"""The key file: who may have it, what happens without it."""
+"""The key file: its permissions, creation and errors."""
 
 import asyncio
 import os

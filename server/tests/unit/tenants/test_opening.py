@@ -1,4 +1,4 @@
-"""From the settings to the key service and the policy."""
+"""Settings select the KMS and the key policy."""
 
 import asyncio
 from base64 import b64encode

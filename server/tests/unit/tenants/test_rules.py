@@ -1,4 +1,4 @@
-"""Names of keys, what they are wrapped for, when one is due."""
+"""Names of keys, contexts of wrapping, and rotation."""
 
 import pytest
 from hypothesis import given

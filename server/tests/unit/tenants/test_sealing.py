@@ -1,4 +1,4 @@
-"""What is sealed opens at its place, with its key, unaltered; and in no other way."""
+"""Sealed content opens only unaltered, at its location, with its key."""
 
 import hmac
 from collections.abc import Callable
@@ -112,7 +112,7 @@ def test_every_shorter_or_longer_content_is_refused(*, is_encrypting: bool) -> N
 
 
 def test_content_that_was_never_sealed_is_refused_even_where_encryption_is_off() -> None:
-    """Whoever can write the table can't put words into anybody's mouth, in either mode."""
+    """An attacker who can write the table cannot forge content, in either mode."""
     for forged in (b"hello", b"\x00hello", b"\x00\x00\x00\x00\x01" + bytes(16) + b"hello", b"\x02" * 60):
         for is_encrypting in (True, False):
             keys = keys_of(is_encrypting=is_encrypting)
@@ -145,7 +145,7 @@ def test_a_key_is_not_lent_to_another_tenant() -> None:
 
 
 def test_the_form_of_sealed_content_is_the_documented_one() -> None:
-    """By other code than ours, so that what is stored today opens for ever."""
+    """Decrypt with independent code, so that stored content can always be opened."""
     stored = keys_of().seal(CHAT, 5, b"hello")
     where = b"c4:acme1:c5;"
     key = hmac.digest(KEY, b"\x01\x00\x00\x00\x01" + where, "sha256")

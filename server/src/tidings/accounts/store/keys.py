@@ -14,6 +14,7 @@ from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
 from tidings.schema.tables.items.accounts import API_KEY_KEY, SIGNING_KEY_KEY, TENANT
@@ -52,17 +53,9 @@ class DynamoApiKeyStore:
         return None if item is None else _api_key_from_item(item)
 
     async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
-        query = Query(
-            condition="tenant = :t AND begins_with(#i, :p)",
-            values={":t": TENANT.render(tenant=tenant), ":p": _API_KEY_PREFIX},
-            names={"#i": "item"},
-        )
-        try:
-            pages = [page async for page in self._client.pages(patterns.LIST_API_KEYS, query)]
-        except DynamoError as error:
-            raise keys_read_error(error) from error
-        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
-        return [_api_key_from_item(item) for item in items if item is not None]
+        items = await _list_items(self._client, patterns.LIST_API_KEYS, tenant, _API_KEY_PREFIX)
+        verified = [await self._rows.verified(tenant, item) for item in items]
+        return [_api_key_from_item(item) for item in verified if item is not None]
 
     async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
         item = await self._find(name)
@@ -111,6 +104,20 @@ class DynamoApiKeyStore:
         return await self._rows.verified(name.tenant, item)
 
 
+async def _list_items(
+    client: DynamoClient, pattern: AccessPattern, tenant: TenantId, prefix: str
+) -> list[Item]:
+    query = Query(
+        condition="tenant = :t AND begins_with(#i, :p)",
+        values={":t": TENANT.render(tenant=tenant), ":p": prefix},
+        names={"#i": "item"},
+    )
+    try:
+        return [item async for page in client.pages(pattern, query) for item in page.items]
+    except DynamoError as error:
+        raise keys_read_error(error) from error
+
+
 def _key(name: ApiKeyName) -> dict[str, object]:
     return {"tenant": TENANT.render(tenant=name.tenant), "item": API_KEY_KEY.render(key=name.key)}
 
@@ -143,17 +150,9 @@ class DynamoSigningKeyStore:
         self._clock = clock or SystemClock()
 
     async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
-        query = Query(
-            condition="tenant = :t AND begins_with(#i, :p)",
-            values={":t": TENANT.render(tenant=tenant), ":p": _SIGNING_KEY_PREFIX},
-            names={"#i": "item"},
-        )
-        try:
-            pages = [page async for page in self._client.pages(patterns.LIST_SIGNING_KEYS, query)]
-        except DynamoError as error:
-            raise keys_read_error(error) from error
-        items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
-        return [_signing_key_from_item(item) for item in items if item is not None]
+        items = await _list_items(self._client, patterns.LIST_SIGNING_KEYS, tenant, _SIGNING_KEY_PREFIX)
+        verified = [await self._rows.verified(tenant, item) for item in items]
+        return [_signing_key_from_item(item) for item in verified if item is not None]
 
     async def add(self, key: SigningKey, /) -> bool:
         signed = await self._rows.sign(key.tenant, _row(key))

@@ -1,1 +1,1 @@
-"""One file per subject: which address calls which use case, and what it says about itself."""
+"""Routes of the REST API, by resource."""

@@ -1,4 +1,4 @@
-"""What a tenant's server does with broadcasts: sends, steps, halts, asks beforehand. Recalls go as for any notification."""
+"""Broadcasts, segments and profiles, for a tenant's server."""
 
 from typing import Annotated
 
@@ -55,7 +55,7 @@ OF_ANNOUNCING = (
         touches=ANNOUNCE,
         repeat=BroadcastCreatedResponse,
         status_code=201,
-        summary="Send a notification to everyone or to a segment (server)",
+        summary="Send a broadcast",
     ),
 )
 async def send_broadcast(
@@ -65,7 +65,11 @@ async def send_broadcast(
     response: Response,
     key: IdempotencyKeyHeader = None,
 ) -> BroadcastCreatedResponse:
-    """201: committed. Every reader has it within a second, at once with `at_least`. 200: it was before."""
+    """Send a notification to everyone in an inbox, or to a segment. Nothing is copied per user.
+
+    Reads include it within a second, or at once with `at_least`. A retry with the same `Idempotency-Key` returns the
+    first answer with status 200.
+    """
     named = None if key is None else optional_idempotency_key(key)
     sent = await call.edge.services.notifications.broadcast.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
@@ -80,13 +84,13 @@ async def send_broadcast(
         *OF_BODIES,
         Code.SEGMENT_NOT_FOUND,
         touches=("inbox.read_segment", "inbox.walk_directory"),
-        summary="How many a broadcast would reach, and what it would cost (server)",
+        summary="Estimate a broadcast",
     ),
 )
 async def estimate_broadcast(
     call: AsNotificationsServer, inbox: InboxInPath, body: EstimateBody
 ) -> EstimateResponse:
-    """Sends and writes nothing."""
+    """Estimate how many users a broadcast would reach and what it would cost. Sends nothing."""
     _ = inbox
     reach = (await call.edge.services.notifications.reach.estimate(call.tenant, body.segment)).of_percent(
         body.percent
@@ -100,12 +104,13 @@ async def estimate_broadcast(
         "get_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
         touches=(*_LOG, "inbox.find_content"),
-        summary="How far a broadcast is; the proof of its recall (server)",
+        summary="Get a broadcast",
     ),
 )
 async def get_broadcast(
     call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
+    """Get the progress of a broadcast. After a recall, it also proves when the broadcast was no longer visible."""
     broadcast = call.edge.services.notifications.broadcast
     content = await broadcast.find(call.tenant, inbox, notification)
     return BroadcastResponse.of(content, await broadcast.status(call.tenant, inbox, notification))
@@ -120,13 +125,13 @@ async def get_broadcast(
         Code.NO_CHANGE,
         _UNSURE,
         touches=_STEP,
-        summary="Show a broadcast to more of its users (server)",
+        summary="Roll out a broadcast further",
     ),
 )
 async def ramp_broadcast(
     call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath, body: RampBody
 ) -> BroadcastResponse:
-    """For those who get it now it is new, whatever they have marked before."""
+    """Show a broadcast to a larger share of its users. For the added users it is new and unread."""
     broadcast = call.edge.services.notifications.broadcast
     content = await broadcast.find(call.tenant, inbox, notification)
     return BroadcastResponse.of(content, await broadcast.ramp(call.tenant, inbox, notification, body.percent))
@@ -140,13 +145,16 @@ async def ramp_broadcast(
         Code.NO_CHANGE,
         _UNSURE,
         touches=_STEP,
-        summary="No further step of a broadcast's ramp (server)",
+        summary="Stop the rollout of a broadcast",
     ),
 )
 async def halt_broadcast(
     call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
-    """For good, also those that are planned. Who has it keeps it; to take it back, recall it."""
+    """Stop the rollout permanently, including planned steps.
+
+    Users who already see the broadcast keep it. To remove it, recall the notification.
+    """
     broadcast = call.edge.services.notifications.broadcast
     content = await broadcast.find(call.tenant, inbox, notification)
     return BroadcastResponse.of(content, await broadcast.halt(call.tenant, inbox, notification))
@@ -159,7 +167,7 @@ async def halt_broadcast(
         Code.NOTIFICATION_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "inbox.list_readers"),
-        summary="Who has read a broadcast that was sent with `track_reads` (server)",
+        summary="List readers of a broadcast",
     ),
 )
 async def list_readers(
@@ -168,7 +176,7 @@ async def list_readers(
     notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> ReadersResponse:
-    """In the order of their names."""
+    """List the users who have read a broadcast, by id. It must have been sent with `track_reads`."""
     cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notification)
     below = cursors.read(asked.cursor)
     page = await call.edge.services.notifications.broadcast.readers(
@@ -187,11 +195,10 @@ _SEGMENT_NOT_FOUND = Code.SEGMENT_NOT_FOUND
 
 @segments_router.get(
     "/segments",
-    **route_options(
-        "list_segments", touches=("inbox.list_segments",), summary="The tenant's segments (server)"
-    ),
+    **route_options("list_segments", touches=("inbox.list_segments",), summary="List segments"),
 )
 async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
+    """List the segments of the tenant."""
     found = await call.edge.services.notifications.segments.listed(call.tenant)
     return SegmentsResponse(segments=[SegmentResponse.of(each) for each in found])
 
@@ -199,10 +206,11 @@ async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
 @segments_router.get(
     "/segments/{segment}",
     **route_options(
-        "get_segment", _SEGMENT_NOT_FOUND, touches=("inbox.read_segment",), summary="A segment (server)"
+        "get_segment", _SEGMENT_NOT_FOUND, touches=("inbox.read_segment",), summary="Get a segment"
     ),
 )
 async def get_segment(call: AsNotificationsServer, segment: SegmentInPath) -> SegmentResponse:
+    """Get the definition of a segment."""
     return SegmentResponse.of(await call.edge.services.notifications.segments.read(call.tenant, segment))
 
 
@@ -212,13 +220,13 @@ async def get_segment(call: AsNotificationsServer, segment: SegmentInPath) -> Se
         "set_segment",
         *_OF_CHANGES,
         touches=_CHANGE,
-        summary="Make or change a segment by a predicate (server)",
+        summary="Create or replace a segment",
     ),
 )
 async def set_segment(
     call: AsNotificationsServer, segment: SegmentInPath, body: SegmentBody
 ) -> SegmentResponse:
-    """Holds in every process within five seconds, also for broadcasts that are live."""
+    """Define a segment by a predicate. Every process applies the change within five seconds, also to live broadcasts."""
     segments = call.edge.services.notifications.segments
     return SegmentResponse.of(await segments.set_predicate(call.tenant, segment, body.predicate))
 
@@ -229,13 +237,13 @@ async def set_segment(
         "list_users_in_segment",
         *_OF_CHANGES,
         touches=(*_CHANGE, "inbox.write_profile"),
-        summary="Upload users of a list (server)",
+        summary="Upload users of a list",
     ),
 )
 async def list_users_in_segment(
     call: AsNotificationsServer, segment: SegmentInPath, body: SegmentUsersBody
 ) -> SegmentResponse:
-    """Nothing changes for anybody until the version is made the active one."""
+    """Upload users to a new version of a list. The version has no effect until it is activated."""
     segments = call.edge.services.notifications.segments
     return SegmentResponse.of(await segments.upload(call.tenant, segment, body.users, body.version))
 
@@ -247,13 +255,13 @@ async def list_users_in_segment(
         _SEGMENT_NOT_FOUND,
         *_OF_CHANGES,
         touches=_CHANGE,
-        summary="Make a version of a list hold (server)",
+        summary="Activate a version of a list",
     ),
 )
 async def activate_segment(
     call: AsNotificationsServer, segment: SegmentInPath, body: ActivateVersionBody
 ) -> SegmentResponse:
-    """At once for all of it, by one write; back to the version before in the same way."""
+    """Make a version of a list the active one, atomically for all its users. Activate the previous one to go back."""
     segments = call.edge.services.notifications.segments
     return SegmentResponse.of(await segments.activate(call.tenant, segment, body.version))
 
@@ -264,10 +272,11 @@ async def activate_segment(
         "get_profile",
         Code.USER_NOT_FOUND,
         touches=("inbox.read_profile",),
-        summary="A user's profile (server)",
+        summary="Get a user's profile",
     ),
 )
 async def get_profile(call: AsNotificationsServer, user: UserInPath) -> ProfileResponse:
+    """Get the attributes of a user that segments select by."""
     return ProfileResponse.of(await call.edge.services.notifications.profile_service.read(call.tenant, user))
 
 
@@ -279,9 +288,10 @@ async def get_profile(call: AsNotificationsServer, user: UserInPath) -> ProfileR
         Code.OUTCOME_UNKNOWN,
         Code.USER_NOT_FOUND,
         touches=("inbox.read_profile", "inbox.write_profile"),
-        summary="Tell of a user what segments ask for (server)",
+        summary="Replace a user's profile",
     ),
 )
 async def set_profile(call: AsNotificationsServer, user: UserInPath, body: ProfileBody) -> ProfileResponse:
-    people = call.edge.services.notifications.profile_service
-    return ProfileResponse.of(await people.set(call.tenant, user, body.attributes, body.created_ms))
+    """Set the attributes of a user that segments select by."""
+    profiles = call.edge.services.notifications.profile_service
+    return ProfileResponse.of(await profiles.set(call.tenant, user, body.attributes, body.created_ms))

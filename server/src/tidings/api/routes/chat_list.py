@@ -1,4 +1,4 @@
-"""The chat list, what a user makes of a chat, and how far he got in it."""
+"""The chat list, a user's settings of a chat, and watermarks."""
 
 from typing import Annotated
 
@@ -39,11 +39,11 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         Code.CURSOR_INVALID,
         Code.KEYS_UNAVAILABLE,
         touches=("chat_list.read", "counters.read_many", "chats.read_many", "tenants.list_data_keys"),
-        summary="One's chats",
+        summary="List chats",
     ),
 )
 async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) -> ChatListResponse:
-    """With a preview, what is unread and some members of each. One read, whatever the number of chats."""
+    """List the user's chats with preview, unread count and some members. Pinned chats come first, then by activity."""
     cursors = call.cursors.of(call.tenant, call.user, "chats", asked.filter)
     page = await call.services.chat_list.page(
         call.tenant,
@@ -65,11 +65,11 @@ async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) ->
         Code.OUTCOME_UNKNOWN,
         touches=("memberships.check", "chat_list.set_flags"),
         status_code=204,
-        summary="Mute, pin or archive a chat for oneself",
+        summary="Mute, pin or archive a chat",
     ),
 )
 async def update_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettingsBody) -> None:
-    """The user's connected devices get the changed row."""
+    """Change the user's own settings of a chat. The user's connected devices receive the changed chat row."""
     await call.services.chat_list.set_flags(call.chat(chat), call.user, body.flags())
     await call.services.own_rows.notify_changed(call.chat(chat), call.user)
 
@@ -85,7 +85,7 @@ async def update_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSetting
     ),
 )
 async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadExplanationResponse:
-    """The marks that the chat list's unread count is derived from, and the entry that each comes from."""
+    """Return the positions that the unread count of a chat is derived from."""
     return UnreadExplanationResponse.of(await call.services.chat_list.explain(call.chat(chat), call.user))
 
 
@@ -96,11 +96,11 @@ async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadExplanationRes
         *OF_BODIES,
         *_OF_MARKS,
         touches=("watermarks.raise_read", *_MARK),
-        summary="Everything up to here was read",
+        summary="Mark messages as read",
     ),
 )
 async def mark_read(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:
-    """It only goes forward: a lower sequence than before changes nothing."""
+    """Mark all messages up to `sequence` as read. The watermark only moves forward: a lower sequence has no effect."""
     reached = await call.services.marking.read(call.chat(chat), call.user, body.sequence)
     return WatermarkResponse.of(reached)
 
@@ -112,10 +112,13 @@ async def mark_read(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> Wate
         *OF_BODIES,
         *_OF_MARKS,
         touches=("watermarks.raise_delivered", *_MARK),
-        summary="Everything up to here has arrived on a device",
+        summary="Mark messages as delivered",
     ),
 )
 async def mark_delivered(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:
-    """It only goes forward. Clients with a socket need not call it."""
+    """Mark all messages up to `sequence` as delivered. The watermark only moves forward.
+
+    Clients with a WebSocket connection do not need this.
+    """
     reached = await call.services.marking.delivered(call.chat(chat), call.user, body.sequence)
     return WatermarkResponse.of(reached)

@@ -1,4 +1,4 @@
-"""Chats: make, look, rename; and whom a user blocks."""
+"""Chats, members and blocks."""
 
 from functools import partial
 from typing import Annotated
@@ -79,8 +79,8 @@ async def create_chat(
 ) -> ChatCreatedResponse:
     """Create a group, or get or create the direct chat with a user.
 
-    The caller becomes the owner of a group. A repeat with the same idempotency key returns the same group. Two users
-    have one direct chat: each request for it is answered with 200 and the same chat, whoever creates it.
+    The caller becomes the owner of a group. A retry with the same idempotency key returns the same group. Two users
+    have one direct chat: each request for it is answered with 200 and the same chat, whichever user creates it.
     """
     chats, admit = call.services.chats, _new_chat(call)
     if isinstance(body, CreateDirectBody):
@@ -105,11 +105,11 @@ def _new_chat(call: UserRequest) -> Admit:
         Code.CHAT_NOT_FOUND,
         Code.KEYS_UNAVAILABLE,
         touches=_CHAT_ERRORS,
-        summary="Look at a chat",
+        summary="Get a chat",
     ),
 )
 async def get_chat(call: AsUser, chat: ChatInPath) -> ChatResponse:
-    """For its members only, with its newest message."""
+    """Get a chat with its newest message. Only members can read it."""
     return await _chat_response(call, chat)
 
 
@@ -133,6 +133,7 @@ async def _chat_response(call: UserRequest, chat: ChatId) -> ChatResponse:
 async def rename_chat(
     call: AsUser, chat: ChatInPath, body: RenameBody, key: IdempotencyKeyHeader = None
 ) -> ChatResponse:
+    """Change the name of a group. Requires the role `owner` or `admin`."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.rename(call.chat(chat), caller, body.name)
     return await _chat_response(call, chat)
@@ -144,10 +145,11 @@ _BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)
 @router.get(
     "/blocks",
     **route_options(
-        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="Whom one blocks"
+        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="List blocked users"
     ),
 )
 async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> BlocksResponse:
+    """List the users that the user has blocked, by id."""
     cursors = call.cursors.of(call.tenant, call.user, "blocks")
     after = cursors.read(asked.cursor)
     part = await call.services.queries.blocks(
@@ -158,10 +160,10 @@ async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> Bl
 
 @router.put(
     "/blocks/{user}",
-    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block somebody"),
+    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block a user"),
 )
 async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
-    """Neither of the two can write to the other until it is undone."""
+    """Block a user. Neither of the two can send messages to the other in their direct chat."""
     await call.services.chats.block(
         call.tenant, ChangeContext(call.user, optional_idempotency_key(key)), user
     )
@@ -170,9 +172,10 @@ async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader =
 
 @router.delete(
     "/blocks/{user}",
-    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Undo a block"),
+    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Unblock a user"),
 )
 async def unblock_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
+    """Remove a block."""
     caller = ChangeContext(call.user, optional_idempotency_key(key))
     await call.services.chats.block(call.tenant, caller, user, is_blocked=False)
     await call.services.visibility.reconsider(call.tenant, call.user)
@@ -197,13 +200,13 @@ _MEMBER_ERRORS = (
         Code.CHAT_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("memberships.check", "memberships.list", "watermarks.read_members"),
-        summary="Who is in a chat",
+        summary="List members",
     ),
 )
 async def list_members(
     call: AsUser, chat: ChatInPath, asked: Annotated[PageParams, Query()]
 ) -> MembersResponse:
-    """With when each joined and how far each has read. In a large chat, nobody's progress is shown."""
+    """List the members of a chat by id, with role and watermarks. Large chats have no watermarks."""
     cursors = call.cursors.of(call.tenant, call.user, "members", chat)
     after = cursors.read(asked.cursor)
     key = call.chat(chat)
@@ -225,13 +228,13 @@ async def list_members(
         Code.REJOIN_LIMIT_REACHED,
         touches=("chats.add_members", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Let users in",
+        summary="Add members",
     ),
 )
 async def add_members(
     call: AsUser, chat: ChatInPath, body: AddMembersBody, key: IdempotencyKeyHeader = None
 ) -> None:
-    """Those who are members already are left alone."""
+    """Add users to a group. Users who are already members are not changed."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
     await call.services.chats.add(call.chat(chat), caller, body.users)
@@ -254,16 +257,16 @@ async def add_members(
             "memberships.check_many",
             *_MEMBER_ERRORS,
         ),
-        summary="Add a user by phone number",
+        summary="Add a member by phone number",
     ),
 )
 async def add_member_by_phone(
     call: AsUser, chat: ChatInPath, body: NewMemberByPhone, key: IdempotencyKeyHeader = None
 ) -> UserResponse:
-    """Find a user as `POST /v1/user-search` does, with the same answers and the same limits, and add them to the group.
+    """Find a user as `POST /v1/user-search` does, with the same errors and limits, and add them to the group.
 
-    A caller who may not add members is refused before the number is looked up. The number is not stored in the chat
-    and not shown to its members.
+    The permission to add members is checked before the number is looked up. The number is not stored in the chat and
+    not shown to its members.
     """
     group, caller = (
         call.chat(chat),
@@ -283,13 +286,13 @@ async def add_member_by_phone(
         *OF_CHANGES,
         touches=("chats.remove_member", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Take somebody out, or leave",
+        summary="Remove a member or leave",
     ),
 )
 async def remove_member(
     call: AsUser, chat: ChatInPath, user: UserInPath, key: IdempotencyKeyHeader = None
 ) -> None:
-    """With one's own id: leave. Nothing changes for who is not a member."""
+    """Remove a member from a group. With the user's own id, leave it. A user who is not a member causes no error."""
     await call.services.chats.remove(
         call.chat(chat), ChangeContext(call.user, optional_idempotency_key(key)), user
     )
@@ -303,12 +306,13 @@ async def remove_member(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Make an admin, or a member again",
+        summary="Change a member's role",
     ),
 )
 async def change_role(
     call: AsUser, chat: ChatInPath, user: UserInPath, body: ChangeRoleBody, key: IdempotencyKeyHeader = None
 ) -> None:
+    """Make a member an admin, or an admin a member."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.change_role(call.chat(chat), caller, user, Role(body.role))
 
@@ -321,12 +325,12 @@ async def change_role(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Hand a group over",
+        summary="Transfer ownership",
     ),
 )
 async def transfer_chat(
     call: AsUser, chat: ChatInPath, body: TransferBody, key: IdempotencyKeyHeader = None
 ) -> None:
-    """The member becomes its owner, the owner an admin, in one step."""
+    """Make a member the owner of the group. The previous owner becomes an admin, in the same step."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
     await call.services.chats.transfer(call.chat(chat), caller, body.user)

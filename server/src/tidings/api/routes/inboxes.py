@@ -1,4 +1,4 @@
-"""What a tenant's server does with inboxes: sets them up, sends, amends, recalls, and looks into a user's."""
+"""Inboxes, notifications and jobs, for a tenant's server."""
 
 from typing import Annotated
 
@@ -49,18 +49,20 @@ SEND = (
 
 @router.get(
     "/inboxes",
-    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="The tenant's inboxes (server)"),
+    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="List inboxes"),
 )
 async def list_inboxes(call: AsNotificationsServer) -> InboxesResponse:
+    """List the inboxes of the tenant."""
     found = await call.edge.services.notifications.inboxes.listed(call.tenant)
     return InboxesResponse(inboxes=[InboxResponse.of(each) for each in found])
 
 
 @router.get(
     "/inboxes/{inbox}",
-    **route_options("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="An inbox (server)"),
+    **route_options("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="Get an inbox"),
 )
 async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxResponse:
+    """Get the configuration of an inbox."""
     return InboxResponse.of(await call.edge.services.notifications.inboxes.read(call.tenant, inbox))
 
 
@@ -72,11 +74,11 @@ async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxRes
         _UNSURE,
         _CHANGED,
         touches=("inbox.read_settings", "inbox.read_config", "inbox.write_config"),
-        summary="Make or change an inbox (server)",
+        summary="Create or replace an inbox",
     ),
 )
 async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: InboxBody) -> InboxResponse:
-    """Holds in every process a moment later, and at the latest within five seconds."""
+    """Create an inbox or replace its configuration. Every process applies the change within five seconds."""
     notifications = call.edge.services.notifications
     new = await notifications.defaults.read(call.tenant)
     return InboxResponse.of(
@@ -89,10 +91,11 @@ async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: Inbox
     **route_options(
         "get_inbox_defaults",
         touches=("inbox.read_settings",),
-        summary="What new inboxes of the tenant get (server)",
+        summary="Get inbox defaults",
     ),
 )
 async def get_inbox_defaults(call: AsNotificationsServer) -> InboxDefaultsResponse:
+    """Get the values that new inboxes of the tenant start with."""
     return InboxDefaultsResponse.of(await call.edge.services.notifications.defaults.read(call.tenant))
 
 
@@ -104,11 +107,11 @@ async def get_inbox_defaults(call: AsNotificationsServer) -> InboxDefaultsRespon
         _UNSURE,
         _CHANGED,
         touches=("inbox.read_settings", "inbox.write_settings"),
-        summary="Set what new inboxes of the tenant get (server)",
+        summary="Replace inbox defaults",
     ),
 )
 async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBody) -> InboxDefaultsResponse:
-    """Holds at once, for inboxes that are made from then on; those that there are stay as they are."""
+    """Set the values that new inboxes start with. Existing inboxes do not change."""
     wanted = body.to_defaults()
     return InboxDefaultsResponse.of(
         await call.edge.services.notifications.defaults.set(call.tenant, lambda _: wanted)
@@ -127,7 +130,7 @@ async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBod
         touches=SEND,
         repeat=NotificationSentResponse,
         status_code=201,
-        summary="Send a notification to named users (server)",
+        summary="Send a notification",
     ),
 )
 async def send_notification(
@@ -137,7 +140,10 @@ async def send_notification(
     response: Response,
     key: IdempotencyKeyHeader = None,
 ) -> NotificationSentResponse:
-    """201: committed, it comes to every one of them. 200: it was before; the first answer again."""
+    """Send a notification to up to 100,000 users. Once committed, a job delivers it to each of them.
+
+    A retry with the same `Idempotency-Key` returns the first answer with status 200.
+    """
     named = None if key is None else optional_idempotency_key(key)
     await charge_recipients(call.edge.services.limits, call.tenant, len(body.user_ids))
     sent = await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
@@ -152,13 +158,13 @@ async def send_notification(
         "find_notification",
         *_OF_NOTIFICATIONS,
         touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
-        summary="The notification that was sent under a name of your own (server)",
+        summary="Find a notification by your own id",
     ),
 )
 async def find_notification(
     call: AsNotificationsServer, inbox: InboxInPath, host_system_id: HostInPath
 ) -> NotificationLookupResponse:
-    """Of those that were sent as the only one of their name: with `is_unique`."""
+    """Find a notification by its `host_system_id`. It must have been sent with `is_unique`."""
     recall = call.edge.services.notifications.recall
     notification = await recall.by_host_id(call.tenant, inbox, host_system_id)
     return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notification))
@@ -175,7 +181,7 @@ async def find_notification(
         _CHANGED,
         Code.NO_CHANGE,
         touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", "jobs.create", *_KEYS),
-        summary="Change what a notification says (server)",
+        summary="Change the content of a notification",
     ),
 )
 async def amend_notification(
@@ -184,7 +190,10 @@ async def amend_notification(
     notification: NotificationInPath,
     body: AmendNotificationBody,
 ) -> NotificationAmendedResponse:
-    """At once, for all who have it; whether they have read it stays as it is. Who is connected is told, by a job."""
+    """Replace the message of a notification for all recipients at once. Whether they have read it does not change.
+
+    A job notifies connected devices.
+    """
     amended = await call.edge.services.notifications.recall.amend(
         call.tenant, inbox, notification, body.message
     )
@@ -202,13 +211,16 @@ async def amend_notification(
             *("inbox.find_content", "inbox.redact_content", "jobs.create"),
             *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.append_broadcast"),
         ),
-        summary="Recall a notification (server)",
+        summary="Recall a notification",
     ),
 )
 async def redact_notification(
     call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> NotificationRecalledResponse:
-    """Nobody sees it from now on; a job takes it out of everybody's counts, a broadcast leaves them within a second."""
+    """Hide a notification from all recipients at once.
+
+    A job removes it from their counts. A recalled broadcast leaves the counts within a second.
+    """
     return NotificationRecalledResponse.of(
         await call.edge.services.notifications.recall.redact(call.tenant, inbox, notification)
     )
@@ -221,7 +233,7 @@ async def redact_notification(
         *_OF_NOTIFICATIONS,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "jobs.read_chunk", "inbox.prove_recall"),
-        summary="Who had a notification, had read it, and when it vanished (server)",
+        summary="List recipients of a notification",
     ),
 )
 async def list_recipients(
@@ -230,7 +242,10 @@ async def list_recipients(
     notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> RecallProofsResponse:
-    """A hundred at a time, in the order in which they were named."""
+    """List the recipients in the order of the request, 100 per page.
+
+    For each recipient: when it was delivered, when it was read, and when a recall removed it.
+    """
     cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notification)
     chunk = int(cursors.read(asked.cursor) or 0)
     page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notification, chunk)
@@ -248,13 +263,13 @@ async def list_recipients(
         _CHANGED,
         Code.CURSOR_INVALID,
         touches=("inbox.read_config", "inbox.read_counts", "inbox.read_rows", "inbox.settle", *BROADCASTS),
-        summary="Why a user's counts are what they are (server)",
+        summary="Explain a user's counts",
     ),
 )
 async def explain_counts(
     call: AsNotificationsServer, inbox: InboxInPath, user: UserInPath, asked: Annotated[PageParams, Query()]
 ) -> ExplainCountsResponse:
-    """Every notification, and what decides about it: those that are counted make up the count."""
+    """List a user's notifications with the reason why each one is or is not counted as unread."""
     known = await call.edge.services.notifications.known.of(call.tenant, inbox)
     cursors = call.edge.cursors.of(call.tenant, user, "explain", inbox)
     below = cursors.read(asked.cursor)
@@ -272,10 +287,10 @@ _OF_CHANGES = (Code.JOB_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT, Co
 
 @jobs_router.get(
     "/jobs",
-    **route_options("list_jobs", Code.CURSOR_INVALID, touches=("jobs.list", *_READ), summary="Jobs (server)"),
+    **route_options("list_jobs", Code.CURSOR_INVALID, touches=("jobs.list", *_READ), summary="List jobs"),
 )
 async def list_jobs(call: AsNotificationsServer, asked: Annotated[PageParams, Query()]) -> JobsResponse:
-    """Newest first."""
+    """List the jobs of the tenant, newest first."""
     cursors = call.edge.cursors.of(call.tenant, None, "jobs")
     below = cursors.read(asked.cursor)
     page = await call.edge.services.notifications.jobs.listed(
@@ -286,20 +301,19 @@ async def list_jobs(call: AsNotificationsServer, asked: Annotated[PageParams, Qu
 
 @jobs_router.get(
     "/jobs/{job}",
-    **route_options("get_job", Code.JOB_NOT_FOUND, touches=_READ, summary="How far a job is (server)"),
+    **route_options("get_job", Code.JOB_NOT_FOUND, touches=_READ, summary="Get a job"),
 )
 async def get_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    """Get the state and progress of a job."""
     return JobResponse.of(await call.edge.services.notifications.jobs.progress(call.tenant, job))
 
 
 @jobs_router.post(
     "/jobs/{job}/pause",
-    **route_options(
-        "pause_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Pause a job (server)"
-    ),
+    **route_options("pause_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Pause a job"),
 )
 async def pause_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
-    """Chunks that are at work are finished."""
+    """Pause a job. Chunks in progress are completed."""
     return JobResponse.of(await call.edge.services.notifications.jobs.pause(call.tenant, job))
 
 
@@ -309,19 +323,18 @@ async def pause_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
         "resume_job",
         *_OF_CHANGES,
         touches=(*_READ, "jobs.change", "jobs.enqueue"),
-        summary="Go on with a job (server)",
+        summary="Resume a job",
     ),
 )
 async def resume_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
+    """Resume a paused job."""
     return JobResponse.of(await call.edge.services.notifications.jobs.resume(call.tenant, job))
 
 
 @jobs_router.post(
     "/jobs/{job}/cancel",
-    **route_options(
-        "cancel_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Cancel a job (server)"
-    ),
+    **route_options("cancel_job", *_OF_CHANGES, touches=(*_READ, "jobs.change"), summary="Cancel a job"),
 )
 async def cancel_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
-    """What was done stays done."""
+    """Cancel a job. Completed chunks are not undone."""
     return JobResponse.of(await call.edge.services.notifications.jobs.cancel(call.tenant, job))

@@ -1,6 +1,6 @@
-"""The first inbox API, address by address as its document writes it, over the same use cases.
+"""The original inbox API (`/stack/…`), on the same use cases.
 
-The tenant in the address must be the credential's own: it decides nothing.
+The tenant in the path must be the tenant of the credential.
 """
 
 from typing import Annotated
@@ -44,11 +44,11 @@ _MARK = route_options(
     _UNSURE,
     _CHANGED,
     touches=(*_COUNTS, "inbox.read_row", "inbox.mark_row", "inbox.mark_all", "inbox.read_rows", *STATES),
-    summary="Mark messages read, some or all before a time",
+    summary="Mark messages as read",
 )
 
 TenantInPath = Annotated[
-    TenantId, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$", description="The caller's own tenant.")
+    TenantId, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$", description="The tenant of the credential.")
 ]
 
 
@@ -59,7 +59,7 @@ TenantInPath = Annotated[
         *OF_BODIES,
         *OF_ANNOUNCING,
         touches=(*SEND, *ANNOUNCE, "inbox.walk_directory"),
-        summary="Send a message to specific users, to everyone or to a segment (admin)",
+        summary="Send a message",
     ),
 )
 async def legacy_send(
@@ -69,7 +69,10 @@ async def legacy_send(
     body: LegacyNotificationBody,
     key: IdempotencyKeyHeader = None,
 ) -> LegacySentResponse:
-    """Named users get it by a job. To everyone, or to a segment, it is a broadcast: nothing is copied."""
+    """Send a message to specific users, to everyone, or to a segment.
+
+    A job delivers it to specific users. To everyone or to a segment it is a broadcast: nothing is copied per user.
+    """
     require_own_tenant(tenant, call.tenant)
     named = None if key is None else optional_idempotency_key(key)
     if body.audiences.kind != "users":
@@ -96,12 +99,13 @@ async def legacy_send(
             *("inbox.find_content", "inbox.redact_content", "jobs.create"),
             *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.append_broadcast"),
         ),
-        summary="Redact a sent message (admin)",
+        summary="Redact a sent message",
     ),
 )
 async def legacy_redact(
     call: AsNotificationsServer, tenant: TenantInPath, inbox: InboxInPath, body: LegacyNotificationIdBody
 ) -> LegacyRedactedResponse:
+    """Hide a message from all recipients."""
     require_own_tenant(tenant, call.tenant)
     recalled = await call.edge.services.notifications.recall.redact(call.tenant, inbox, body.id)
     return LegacyRedactedResponse(id=recalled.notification, job=recalled.job or "")
@@ -116,7 +120,7 @@ async def legacy_redact(
         Code.KEYS_UNAVAILABLE,
         Code.DECRYPTION_FAILED,
         touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
-        summary="The last messages of a user",
+        summary="List the latest messages",
     )
     | {"response_model_exclude_none": False},
 )
@@ -126,7 +130,7 @@ async def legacy_list(
     inbox: InboxInPath,
     limit: Annotated[int, Path(ge=1, le=MAX_PAGE)],
 ) -> LegacyRowsResponse:
-    """Most recent first, with the unread counts."""
+    """List the user's latest messages, newest first, with the unread counts."""
     require_own_tenant(tenant, call.tenant)
     known = await call.services.notifications.known.of(call.tenant, inbox)
     page = await call.services.notifications.read.page(InboxKey(call.tenant, call.user, inbox), limit)
@@ -139,18 +143,18 @@ async def legacy_list(
 async def legacy_mark_read(
     call: AsUser, tenant: TenantInPath, inbox: InboxInPath, body: LegacyMarkBody, response: Response
 ) -> CountsResponse:
-    """`{ids}`, or `{before, category?}` with a time in seconds."""
+    """Mark messages as read: by `ids`, or all `before` a time in Unix seconds, optionally of one `category`."""
     require_own_tenant(tenant, call.tenant)
     services, owner = call.services.notifications, InboxKey(call.tenant, call.user, inbox)
     known = await services.known.of(call.tenant, inbox)
     if body.ids is not None:
-        sheet = await services.mark.read(owner, body.ids)
+        snapshot = await services.mark.read(owner, body.ids)
     else:
         category = None if body.category is None else known.code_of(body.category)
-        sheet = await services.mark.read_all(owner, (body.before or 0) * 1000, category)
-    return await counts_response(call, inbox, sheet, response)
+        snapshot = await services.mark.read_all(owner, (body.before or 0) * 1000, category)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 def require_own_tenant(named: TenantId, own: TenantId) -> None:
     if named != own:
-        raise TidingsError(Code.FORBIDDEN, "The address names another tenant.")
+        raise TidingsError(Code.FORBIDDEN, "The path names another tenant than the credential.")

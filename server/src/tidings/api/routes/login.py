@@ -1,4 +1,4 @@
-"""Coming in by phone, and staying in: the routes for those who have no credential yet."""
+"""Login by phone, token refresh, and sessions."""
 
 from typing import Annotated
 
@@ -31,8 +31,8 @@ RetryKey = Annotated[
         min_length=16,
         max_length=64,
         pattern=r"^[!-~]+$",
-        description="Drawn by chance for this refresh. A repeat with it gets the same tokens again; without it, or with "
-        "another, a refresh token that comes twice was copied, and its session ends.",
+        description="A random key for this refresh. A retry with the same key returns the same tokens. A refresh token "
+        "that is used again without the key, or with another one, was copied, and its session ends.",
         examples=["5d41402abc4b2a76b9719d911017c592"],
     ),
 ]
@@ -48,11 +48,11 @@ RetryKey = Annotated[
         touches=("tenants.put_code", "tenants.read_settings", *_KEYS),
         is_open=True,
         status_code=202,
-        summary="Have a code sent to a phone",
+        summary="Request a login code",
     ),
 )
 async def request_code(request: Request, body: RequestCodeBody) -> CodeSentResponse:
-    """The answer is the same whether anybody has this number or not."""
+    """Send a one-time code to a phone number by SMS. The answer is the same for known and unknown numbers."""
     phone = api_context(request).services.phone
     return CodeSentResponse.of(await phone.ask(body.tenant, body.phone, client_address(request)))
 
@@ -79,7 +79,10 @@ async def request_code(request: Request, body: RequestCodeBody) -> CodeSentRespo
     ),
 )
 async def redeem_code(request: Request, body: RedeemCodeBody) -> LoginResponse:
-    """A code is good for one login, five tries and ten minutes. What was wrong with it is not told."""
+    """Log a device in with a one-time code. A code is valid for one login, five attempts and ten minutes.
+
+    The same error is returned for a wrong, used or expired code.
+    """
     phone = api_context(request).services.phone
     return LoginResponse.of(
         await phone.log_in(body.tenant, body.answer(), body.on(), client_address(request))
@@ -94,10 +97,11 @@ async def redeem_code(request: Request, body: RedeemCodeBody) -> LoginResponse:
         *_OF_LOGIN,
         touches=("sessions.read", "sessions.rotate", "sessions.revoke", "users.confirm", *_KEYS),
         is_open=True,
-        summary="New tokens for a session",
+        summary="Refresh tokens",
     ),
 )
 async def refresh_session(request: Request, body: RefreshBody, key: RetryKey = None) -> TokensResponse:
+    """Exchange a refresh token for a new access token and a new refresh token."""
     return TokensResponse.of(await api_context(request).services.sessions.refresh(body.refresh_token, key))
 
 
@@ -114,10 +118,11 @@ SessionInPath = Annotated[
         "list_sessions",
         Code.USER_NOT_FOUND,
         touches=("sessions.list", "users.read"),
-        summary="Where one is logged in",
+        summary="List sessions",
     ),
 )
 async def list_sessions(call: AsUser) -> SessionsResponse:
+    """List the user's active sessions, oldest first."""
     rows = await call.services.sessions.list(call.tenant, call.user)
     return SessionsResponse(sessions=[SessionResponse.of(row) for row in rows])
 
@@ -129,11 +134,11 @@ async def list_sessions(call: AsUser) -> SessionsResponse:
         Code.OUTCOME_UNKNOWN,
         touches=("sessions.revoke",),
         status_code=204,
-        summary="Log one device out",
+        summary="End a session",
     ),
 )
 async def end_session(call: AsUser, session: SessionInPath) -> None:
-    """A session of one's own. Whether there was such a one is not told."""
+    """Log a device out. A session that does not exist causes no error."""
     await call.services.sessions.revoke(call.tenant, call.user, session)
 
 
@@ -145,9 +150,9 @@ async def end_session(call: AsUser, session: SessionInPath) -> None:
         Code.OUTCOME_UNKNOWN,
         touches=("users.end_sessions", "users.confirm", "sessions.list", "sessions.revoke_many"),
         status_code=204,
-        summary="Log all devices out",
+        summary="End all sessions",
     ),
 )
 async def end_sessions(call: AsUser) -> None:
-    """The one that asks, too."""
+    """Log all devices of the user out, including the calling one."""
     await call.services.sessions.revoke_all(call.tenant, call.user)

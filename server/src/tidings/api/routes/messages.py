@@ -57,7 +57,7 @@ EmojiInPath = Annotated[
         min_length=1,
         max_length=32,
         pattern=r"^[^\s/\x00-\x1f\x7f]+$",
-        description="At most 32 bytes, no blanks.",
+        description="An emoji of at most 32 bytes, without spaces.",
         examples=["👍"],
     ),
 ]
@@ -85,7 +85,10 @@ async def send_message(
     response: Response,
     key: IdempotencyKeyHeader = None,
 ) -> MessageSentResponse:
-    """201: committed, at this sequence. 200: it was before; the first answer again."""
+    """Commit a message to a chat and return its sequence.
+
+    A retry with the same `client_message_id` returns the first answer with status 200.
+    """
     sent = await call.services.sender.send(
         call.chat(chat),
         call.user,
@@ -115,11 +118,15 @@ async def send_message(
             *_KEYS,
         ),
         response_model=HistoryResponse,
-        summary="Read a chat",
+        summary="List messages",
     ),
 )
 async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryParams, Query()]) -> Response:
-    """What the caller may see of the log, newest first, with the range that the page covers."""
+    """List the entries of a chat that the user may read, newest first.
+
+    Without `before`, `after` or `around`, the page has the newest entries. `covered_range` is the range of sequences for
+    which the page is complete.
+    """
     key = call.chat(chat)
     page = await _page(call, key, asked)
     statuses = await _statuses(call, key, page.entries) if asked.status else {}
@@ -143,11 +150,12 @@ async def _page(call: UserRequest, chat: ChatKey, asked: HistoryParams) -> Histo
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
         response_model=EntryResponse,
-        summary="One message by its id",
+        summary="Get a message",
     ),
 )
 async def get_message(call: AsUser, message: MessageInPath) -> Response:
-    chat, sequence = _place(call, message)
+    """Get a message by its id, with its delivery status."""
+    chat, sequence = _locate(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
     return entry_response(chat, shown, call.user, statuses.get(sequence))
@@ -160,15 +168,16 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
-        summary="Who got a message, and who has read it",
+        summary="Get the delivery status of a message",
     ),
 )
 async def get_status(call: AsUser, message: MessageInPath) -> MessageStatusResponse:
-    chat, sequence = _place(call, message)
+    """Get the status of a message, with the members who have received and read it."""
+    chat, sequence = _locate(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
     if sequence not in statuses:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is an entry here, and it is no message.")
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, "The entry with this id is not a message.")
     return MessageStatusResponse.of(statuses[sequence])
 
 
@@ -189,9 +198,9 @@ async def _statuses(
 async def edit_message(
     call: AsUser, message: MessageInPath, body: EditMessageBody, key: IdempotencyKeyHeader = None
 ) -> MessageChangedResponse:
-    """By its sender only; the content is replaced as a whole."""
-    asked = _asked(call, message, optional_idempotency_key(key, body.client_message_id), body.after)
-    return MessageChangedResponse(sequence=(await call.services.change.edit(asked, body.content())).sequence)
+    """Replace the whole content of a message. Only its sender can edit it."""
+    change = _change_request(call, message, optional_idempotency_key(key, body.client_message_id), body.after)
+    return MessageChangedResponse(sequence=(await call.services.change.edit(change, body.content())).sequence)
 
 
 @router.delete(
@@ -203,41 +212,45 @@ async def edit_message(
 async def redact_message(
     call: AsUser, message: MessageInPath, key: IdempotencyKeyHeader = None
 ) -> MessageChangedResponse:
-    """Its content is gone for everybody; its place in the log stays."""
-    asked = _asked(call, message, optional_idempotency_key(key))
-    return MessageChangedResponse(sequence=(await call.services.change.redact(asked)).sequence)
+    """Delete the content of a message for all members. The entry and its sequence remain in the log."""
+    change = _change_request(call, message, optional_idempotency_key(key))
+    return MessageChangedResponse(sequence=(await call.services.change.redact(change)).sequence)
 
 
 @router.put(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("react", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="React to a message"),
+    **route_options("react", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Add a reaction"),
 )
 async def add_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
 ) -> MessageChangedResponse:
-    asked = _asked(call, message, optional_idempotency_key(key))
-    return MessageChangedResponse(sequence=(await call.services.change.react(asked, emoji)).sequence)
+    """Add the user's reaction to a message."""
+    change = _change_request(call, message, optional_idempotency_key(key))
+    return MessageChangedResponse(sequence=(await call.services.change.react(change, emoji)).sequence)
 
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("unreact", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Take a reaction back"),
+    **route_options("unreact", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"),
 )
 async def remove_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
 ) -> MessageChangedResponse:
-    asked = _asked(call, message, optional_idempotency_key(key))
-    done = await call.services.change.react(asked, emoji, is_added=False)
+    """Remove the user's reaction from a message."""
+    change = _change_request(call, message, optional_idempotency_key(key))
+    done = await call.services.change.react(change, emoji, is_added=False)
     return MessageChangedResponse(sequence=done.sequence)
 
 
-def _place(call: UserRequest, message: MessageId) -> tuple[ChatKey, int]:
-    place = split_message_id(message)
-    if place is None:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
-    return call.chat(place[0]), place[1]
+def _locate(call: UserRequest, message: MessageId) -> tuple[ChatKey, int]:
+    location = split_message_id(message)
+    if location is None:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
+    return call.chat(location[0]), location[1]
 
 
-def _asked(call: UserRequest, message: MessageId, key: ClientKey, after: int | None = None) -> ChangeRequest:
-    chat, sequence = _place(call, message)
+def _change_request(
+    call: UserRequest, message: MessageId, key: ClientKey, after: int | None = None
+) -> ChangeRequest:
+    chat, sequence = _locate(call, message)
     return ChangeRequest(chat, call.user, key, sequence, after)

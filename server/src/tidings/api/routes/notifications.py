@@ -1,4 +1,4 @@
-"""One's notifications: lists, counts, marks. In the name of a user."""
+"""A user's notifications: list, count, mark as read, archive."""
 
 from typing import Annotated
 
@@ -49,13 +49,13 @@ _NOT_MODIFIED = 304
         Code.DECRYPTION_FAILED,
         Code.WRITE_CONFLICT,
         touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
-        summary="One's notifications",
+        summary="List notifications",
     ),
 )
 async def list_notifications(
     call: AsUser, inbox: InboxInPath, asked: Annotated[NotificationsParams, Query()]
 ) -> NotificationsResponse:
-    """Newest first, with the counts. A page never repeats what an earlier one had."""
+    """List the user's notifications, newest first, with the counts. Pages never repeat a notification."""
     known = await call.services.notifications.known.of(call.tenant, inbox)
     wanted = NotificationFilter(
         category=None if asked.category is None else known.code_of(asked.category),
@@ -75,9 +75,11 @@ _COUNTING = route_options(
     Code.WRITE_CONFLICT,
     touches=_COUNTS,
     response_model=CountsResponse,
-    summary="What is unread",
+    summary="Get unread counts",
 )
-_COUNTING["responses"][_NOT_MODIFIED] = {"description": "Nothing changed since the answer with this `ETag`."}
+_COUNTING["responses"][_NOT_MODIFIED] = {
+    "description": "The counts have not changed since the answer with this `ETag`."
+}
 
 
 @router.get("/inboxes/{inbox}/counts", **_COUNTING)
@@ -85,14 +87,14 @@ async def count_notifications(
     call: AsUser,
     inbox: InboxInPath,
     response: Response,
-    if_none_match: Annotated[str | None, Header(description="The `ETag` of an earlier answer.")] = None,
+    if_none_match: Annotated[str | None, Header(description="The `ETag` of a previous answer.")] = None,
     at_least: AtLeast = 0,
 ) -> CountsResponse | Response:
-    """With an `ETag`; answered by 304 and no body where nothing changed."""
-    sheet = await call.services.notifications.read.counts(inbox_key(call, inbox), at_least)
-    if if_none_match == counts_etag(sheet):
-        return Response(status_code=_NOT_MODIFIED, headers={"etag": counts_etag(sheet)})
-    return await counts_response(call, inbox, sheet, response)
+    """Get the unread counts of an inbox, with an `ETag`. Returns 304 without a body if nothing has changed."""
+    snapshot = await call.services.notifications.read.counts(inbox_key(call, inbox), at_least)
+    if if_none_match == counts_etag(snapshot):
+        return Response(status_code=_NOT_MODIFIED, headers={"etag": counts_etag(snapshot)})
+    return await counts_response(call, inbox, snapshot, response)
 
 
 @router.post(
@@ -101,37 +103,38 @@ async def count_notifications(
         "read_notifications",
         *_OF_MARKS,
         touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
-        summary="Mark notifications read",
+        summary="Mark notifications as read",
     ),
 )
 async def mark_notifications_read(
     call: AsUser, inbox: InboxInPath, body: MarkReadBody, response: Response, at_least: AtLeast = 0
 ) -> CountsResponse:
-    """Some, or all up to a time. What comes later is never read by it."""
+    """Mark notifications as read: by `ids`, or all up to a time. Later notifications stay unread."""
     known, mark = (
         await call.services.notifications.known.of(call.tenant, inbox),
         call.services.notifications.mark,
     )
     owner = inbox_key(call, inbox)
     if body.ids is not None:
-        sheet = await mark.read(owner, body.ids, at_least)
+        snapshot = await mark.read(owner, body.ids, at_least)
     else:
         category = None if body.category is None else known.code_of(body.category)
-        sheet = await mark.read_all(owner, body.before_ms, category, at_least)
-    return await counts_response(call, inbox, sheet, response)
+        snapshot = await mark.read_all(owner, body.before_ms, category, at_least)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 @router.post(
     "/inboxes/{inbox}/unread",
     **route_options(
-        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications unread again"
+        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"
     ),
 )
 async def mark_notifications_unread(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
 ) -> CountsResponse:
-    sheet = await call.services.notifications.mark.reopen(inbox_key(call, inbox), body.ids, at_least)
-    return await counts_response(call, inbox, sheet, response)
+    """Mark notifications as unread."""
+    snapshot = await call.services.notifications.mark.reopen(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 @router.post(
@@ -143,43 +146,41 @@ async def mark_notifications_unread(
         Code.OUTCOME_UNKNOWN,
         Code.WRITE_CONFLICT,
         touches=(*_COUNTS, "inbox.mark_all", *STATES),
-        summary="One has looked at the inbox",
+        summary="Mark notifications as seen",
     ),
 )
 async def mark_notifications_seen(
     call: AsUser, inbox: InboxInPath, response: Response, at_least: AtLeast = 0
 ) -> CountsResponse:
-    """What is there now is no news any more, read or not: `unseen` is 0."""
-    sheet = await call.services.notifications.mark.see_all(inbox_key(call, inbox), at_least)
-    return await counts_response(call, inbox, sheet, response)
+    """Mark all current notifications as seen, for example when the user opens the inbox. Sets `unseen` to 0."""
+    snapshot = await call.services.notifications.mark.see_all(inbox_key(call, inbox), at_least)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 @router.post(
     "/inboxes/{inbox}/archive",
-    **route_options(
-        "archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Put notifications into the archive"
-    ),
+    **route_options("archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Archive notifications"),
 )
 async def archive_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
 ) -> CountsResponse:
-    """They leave the list and the counts."""
-    sheet = await call.services.notifications.mark.archive(inbox_key(call, inbox), body.ids, at_least)
-    return await counts_response(call, inbox, sheet, response)
+    """Move notifications to the archive. They are no longer listed or counted."""
+    snapshot = await call.services.notifications.mark.archive(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 @router.post(
     "/inboxes/{inbox}/restore",
     **route_options(
-        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Take notifications out of the archive"
+        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Restore notifications from the archive"
     ),
 )
 async def restore_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
 ) -> CountsResponse:
-    """As read or unread as they were."""
-    sheet = await call.services.notifications.mark.restore(inbox_key(call, inbox), body.ids, at_least)
-    return await counts_response(call, inbox, sheet, response)
+    """Move notifications back to the list. They keep their read state."""
+    snapshot = await call.services.notifications.mark.restore(inbox_key(call, inbox), body.ids, at_least)
+    return await counts_response(call, inbox, snapshot, response)
 
 
 def inbox_key(call: UserRequest, inbox: InboxId) -> InboxKey:

@@ -1,4 +1,4 @@
-"""Users: one's own profile, the others' names; and what the tenant's server does with its users."""
+"""Users: profiles, presence, search, and the tenant's directory."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ _UNKNOWN, _UNSURE = Code.USER_NOT_FOUND, Code.OUTCOME_UNKNOWN
 
 @router.get("/me", **route_options("get_me", touches=("users.read",), summary="Get your own profile"))
 async def get_me(call: AsUser) -> UserResponse:
-    """A user without a profile gets their id alone."""
+    """Get the user's own profile. A user without a stored profile has only an id."""
     try:
         user = await call.services.users.read(call.tenant, call.user)
     except TidingsError as error:
@@ -45,10 +45,16 @@ async def get_me(call: AsUser) -> UserResponse:
 @router.patch(
     "/me",
     **route_options(
-        "change_me", *OF_BODIES, _UNKNOWN, _UNSURE, touches=("users.update",), summary="Change one's profile"
+        "change_me",
+        *OF_BODIES,
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.update",),
+        summary="Update your own profile",
     ),
 )
 async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
+    """Update the user's own profile. Fields that are not given keep their values; `null` removes a value."""
     user = await call.services.users.update(call.tenant, call.user, body.change())
     if body.changes_visibility:
         await call.services.visibility.changed(call.tenant, call.user)
@@ -57,9 +63,10 @@ async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
 
 @router.get(
     "/users/{user}",
-    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Somebody's profile"),
+    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Get a user"),
 )
 async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
+    """Get a user of the tenant. The phone number is shown only to the user and to the tenant's server."""
     found = await call.edge.services.users.read(call.tenant, user)
     return UserResponse.of(found, with_phone=call.is_server or call.user == user)
 
@@ -69,12 +76,14 @@ async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
     **route_options(
         "get_presence",
         touches=("chat_list.read", "users.confirm_many", "chats.find_blocks"),
-        summary="Whether somebody is there",
+        summary="Get a user's presence",
     ),
 )
 async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
-    """Of users with whom one shares a chat, who do not block one and do not hide; of everybody else `offline`, and no
-    more, as of somebody who is not there at all.
+    """Get the presence of a user who shares a chat with the caller.
+
+    The answer is `offline`, without a last-seen time, for all other users, for users who have blocked the caller or
+    hide their presence, and for users who do not exist.
     """
     return PresenceResponse.of(
         user, await call.services.visibility.get_presence(call.tenant, call.user, user)
@@ -83,9 +92,10 @@ async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
 
 @router.get(
     "/users",
-    **route_options("list_users", touches=("users.read_many",), summary="The profiles of these users"),
+    **route_options("list_users", touches=("users.read_many",), summary="List users by id"),
 )
 async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Query()]) -> UsersResponse:
+    """Get up to 100 users by id. Users that do not exist are omitted."""
     found = await call.edge.services.users.read_many(call.tenant, list(dict.fromkeys(asked.ids)))
     shown = [UserResponse.of(user, with_phone=call.is_server) for user in found.values()]
     return UsersResponse(users=sorted(shown, key=lambda user: user.id))
@@ -101,11 +111,11 @@ async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Quer
         _UNSURE,
         touches=("users.create", "users.create_with_phone"),
         status_code=201,
-        summary="Make a user (server)",
+        summary="Create a user",
     ),
 )
 async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse:
-    """With an API key that has the scope `users`."""
+    """Create a user. Requires an API key with the scope `users`."""
     user = await call.edge.services.users.create(
         call.tenant,
         body.id,
@@ -128,10 +138,10 @@ async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse
     ),
 )
 async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
-    """Find the user with exactly this number. The tenant must allow it (`tidings tenant set --find-by-phone`).
+    """Find the user with exactly this phone number. The tenant must allow it (`tidings tenant set --find-by-phone`).
 
-    A number that nobody has and a user who can't be found get the same answer: a user who has opted out
-    (`phone_search` of their profile), or who is suspended. Each number counts as 20 requests, and once for the day.
+    Returns the same error for an unused number, for a user who has opted out (`phone_search`), and for a suspended
+    user. Each look-up counts as 20 requests, and as one of the user's daily look-ups.
     """
     await charge_number(call.services.limits, call.tenant, call.user)
     found = await call.services.phone_directory.find(call.tenant, call.user, body.phone_number)
@@ -146,11 +156,11 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
         _UNKNOWN,
         _UNSURE,
         touches=("users.update",),
-        summary="Change a user's profile (server)",
+        summary="Update a user",
     ),
 )
 async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfileBody) -> UserResponse:
-    """With an API key that has the scope `users`."""
+    """Update a user's profile. Requires an API key with the scope `users`."""
     changed = await call.edge.services.users.update(call.tenant, user, body.change())
     if body.changes_visibility:
         await call.edge.services.visibility.changed(call.tenant, user)
@@ -163,19 +173,19 @@ async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfile
         "list_directory",
         Code.CURSOR_INVALID,
         touches=("users.list_directory", "users.read_many"),
-        summary="All users of the tenant, page by page (server)",
+        summary="List all users",
     ),
 )
 async def list_directory(
     call: AsUsersServer, asked: Annotated[DirectoryParams, Query()]
 ) -> DirectoryResponse:
-    """With an API key that has the scope `users`. In no particular order, each user once.
+    """List all users of the tenant, each once, in no particular order. Requires an API key with the scope `users`.
 
-    A user is in it from their first accepted credential, or from when they were created.
+    Users appear once they are created, or at their first accepted credential.
     """
     cursors = call.edge.cursors.of(call.tenant, None, "directory", asked.prefix)
-    place = cursors.read(asked.cursor)
-    after = None if place is None else UserId(place)
+    last = cursors.read(asked.cursor)
+    after = None if last is None else UserId(last)
     page = await call.edge.services.users.list(call.tenant, after, asked.limit, asked.prefix)
     shown = [UserResponse.of(user, with_phone=True) for user in page.users]
     return DirectoryResponse(users=shown, cursor=cursors.write(page.after))
@@ -189,12 +199,13 @@ async def list_directory(
         _UNSURE,
         touches=("users.suspend",),
         status_code=204,
-        summary="Suspend a user (server)",
+        summary="Suspend a user",
     ),
 )
 async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
-    """With an API key that has the scope `users`. Every credential of the user is refused with `forbidden` and their
-    sockets are closed with 4507, everywhere within 10 s.
+    """Refuse all credentials of a user with `forbidden`. Requires an API key with the scope `users`.
+
+    The user's connections are closed with 4507. It takes effect in all processes within 10 seconds.
     """
     await call.edge.services.users.suspend(call.tenant, user, is_on=True)
 
@@ -207,11 +218,11 @@ async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
         _UNSURE,
         touches=("users.suspend",),
         status_code=204,
-        summary="Let a suspended user in again (server)",
+        summary="Lift a suspension",
     ),
 )
 async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
-    """With an API key that has the scope `users`."""
+    """Accept the credentials of a suspended user again. Requires an API key with the scope `users`."""
     await call.edge.services.users.suspend(call.tenant, user, is_on=False)
 
 
@@ -221,11 +232,11 @@ async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
         "list_user_sessions",
         _UNKNOWN,
         touches=("sessions.list", "users.read"),
-        summary="Where a user is logged in (server)",
+        summary="List a user's sessions",
     ),
 )
 async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsResponse:
-    """With an API key that has the scope `users`."""
+    """List the active sessions of a user. Requires an API key with the scope `users`."""
     rows = await call.edge.services.sessions.list(call.tenant, user)
     return SessionsResponse(sessions=[SessionResponse.of(row) for row in rows])
 
@@ -238,11 +249,13 @@ async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsR
         _UNSURE,
         touches=("users.end_sessions", "users.confirm", "sessions.list", "sessions.revoke_many"),
         status_code=204,
-        summary="Log a user out everywhere (server)",
+        summary="End a user's sessions",
     ),
 )
 async def end_user_sessions(call: AsUsersServer, user: UserInPath) -> None:
-    """With an API key that has the scope `users`. Ends the sessions that began with a phone code, and refuses tokens
-    that the tenant's own server issued before (`iat`), everywhere within 10 s; sockets are closed with 4506.
+    """End all sessions of a user, and refuse tokens that your server issued before now (`iat`).
+
+    Requires an API key with the scope `users`. The user's connections are closed with 4506. It takes effect in all
+    processes within 10 seconds.
     """
     await call.edge.services.sessions.revoke_all(call.tenant, user)

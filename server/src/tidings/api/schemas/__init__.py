@@ -1,1 +1,1 @@
-"""What goes over HTTP, as pydantic models: they check what comes in and describe what goes out."""
+"""Request and response schemas of the REST API."""

@@ -1,10 +1,10 @@
-"""Logins, sessions and users over HTTP."""
+"""Schemas of login, sessions and users."""
 
 from typing import Annotated, Literal, Self, override
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from tidings.accounts.model import (
@@ -18,7 +18,16 @@ from tidings.accounts.model import (
     User,
 )
 from tidings.accounts.phone_login import CodeAnswer
-from tidings.api.schemas.api_model import E164, SHOWN, USER_PART, ApiModel, Cursor, Time, UserName
+from tidings.api.schemas.api_model import (
+    E164,
+    SHOWN,
+    USER_PART,
+    ApiModel,
+    Cursor,
+    Time,
+    UserName,
+    with_examples,
+)
 from tidings.ephemeral.model import Presence
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import DeviceId, TenantId, UserId
@@ -33,6 +42,13 @@ _TOKENS: JsonDict = {
     "access_expires_at": _AT,
     "refresh_token": "tdr.acme.01JCQ51A2B3C4D5E6F7G8H9J0K.c2VjcmV0",
 }
+_SESSION: JsonDict = {
+    "id": _TOKENS["session"],
+    "device": _DEVICE,
+    "created_at": _AT,
+    "refreshed_at": _AT,
+    "expires_at": _AT,
+}
 _USER: JsonDict = {"id": "anna", "display_name": "Anna", "created_at": _AT}
 
 TenantName = Annotated[
@@ -41,11 +57,13 @@ TenantName = Annotated[
         min_length=1,
         max_length=32,
         pattern=r"^[a-z0-9][a-z0-9-]*$",
-        description="Whose user wants to come in.",
+        description="The tenant to log in to.",
         examples=["acme"],
     ),
 ]
-PhoneNumber = Annotated[Phone, Field(pattern=E164, description="In E.164.", examples=[_PHONE])]
+PhoneNumber = Annotated[
+    Phone, Field(pattern=E164, description="A phone number in E.164 format.", examples=[_PHONE])
+]
 DisplayName = Annotated[str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["Anna"])]
 AvatarUri = Annotated[
     str,
@@ -58,30 +76,30 @@ AvatarUri = Annotated[
 FoundBy = Annotated[
     Literal["everyone", "nobody"],
     Field(
-        description="Who finds the user by phone number, or adds them to a group by it: every user of the tenant, if "
-        "the tenant allows it at all, or nobody."
+        description="Users who can find this user by phone number, or add them to a group by it. `everyone`: all users "
+        "of the tenant, if the tenant allows it. `nobody`: no one."
     ),
 ]
 PresenceVisibilityName = Annotated[
     Literal["members", "nobody"],
     Field(
-        description="Who may see whether the user is there and when he last was: those with whom he shares a chat, "
-        "or nobody. Who is seen by nobody sees nobody."
+        description="Users who can see this user's presence and last-seen time. `members`: members of the same chats. "
+        "`nobody`: no one; this user then cannot see the presence of others."
     ),
 ]
 
 
 class RequestCodeBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"tenant": "acme", "phone": _PHONE}]})
+    model_config = with_examples({"tenant": "acme", "phone": _PHONE})
 
     tenant: TenantName
     phone: PhoneNumber
 
 
 class CodeSentResponse(ApiModel):
-    """The same for every number, whether anybody has it or not."""
+    """A requested code. The answer is the same for known and unknown numbers."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"challenge": _CHALLENGE, "expires_at": _AT}]})
+    model_config = with_examples({"challenge": _CHALLENGE, "expires_at": _AT})
 
     challenge: str
     expires_at: Time
@@ -92,26 +110,22 @@ class CodeSentResponse(ApiModel):
 
 
 class DeviceBody(ApiModel):
-    """One installation of a client."""
+    """An installation of a client."""
 
     id: Annotated[DeviceId, Field(min_length=1, max_length=64, pattern=USER_PART)]
     name: Annotated[
-        str, Field(max_length=32, pattern=SHOWN, description="For people who look at their devices.")
+        str, Field(max_length=32, pattern=SHOWN, description="Shown in the user's list of sessions.")
     ] = ""
 
 
 class RedeemCodeBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "tenant": "acme",
-                    "challenge": _CHALLENGE,
-                    "phone": _PHONE,
-                    "code": "123456",
-                    "device": _DEVICE,
-                }
-            ]
+    model_config = with_examples(
+        {
+            "tenant": "acme",
+            "challenge": _CHALLENGE,
+            "phone": _PHONE,
+            "code": "123456",
+            "device": _DEVICE,
         }
     )
 
@@ -129,15 +143,15 @@ class RedeemCodeBody(ApiModel):
 
 
 class RefreshBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"refresh_token": _TOKENS["refresh_token"]}]})
+    model_config = with_examples({"refresh_token": _TOKENS["refresh_token"]})
 
     refresh_token: Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class TokensResponse(ApiModel):
-    """What a device holds. A refresh replaces both; the old refresh token must not be used again."""
+    """The tokens of a session. A refresh replaces both. Do not use the old refresh token again."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_TOKENS]})
+    model_config = with_examples(_TOKENS)
 
     session: str
     access_token: str
@@ -155,9 +169,9 @@ class TokensResponse(ApiModel):
 
 
 class UserResponse(ApiModel):
-    """`phone`, `last_seen`, `phone_search` and `suspended_at` are shown to the user, and to the tenant's server."""
+    """A user. Only the user and the tenant's server see `phone`, `last_seen`, `phone_search` and `suspended_at`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_USER]})
+    model_config = with_examples(_USER)
 
     id: str
     display_name: str | None = None
@@ -166,7 +180,7 @@ class UserResponse(ApiModel):
     last_seen: PresenceVisibilityName | None = None
     phone_search: FoundBy | None = None
     created_at: Time | None = None
-    """None for a user without a profile: their tenant's server signs tokens for them, and nothing is stored yet."""
+    """`None` for a user without a stored profile, whose tokens the tenant's server signs."""
     suspended_at: Time | None = None
 
     @classmethod
@@ -188,11 +202,9 @@ class UserResponse(ApiModel):
 
 
 class PresenceResponse(ApiModel):
-    """`seen_at`: when he was last there, if he is offline and that is known."""
+    """The presence of a user. `seen_at` is when an offline user was last connected, if known."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"user": "ben", "status": "offline", "seen_at": _AT}]}
-    )
+    model_config = with_examples({"user": "ben", "status": "offline", "seen_at": _AT})
 
     user: str
     status: Literal["online", "away", "offline"]
@@ -209,21 +221,19 @@ class PresenceResponse(ApiModel):
 
 
 class UsersResponse(ApiModel):
-    """Those that there are, of the ones that were asked for."""
+    """The requested users, without those that do not exist."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER]}]})
+    model_config = with_examples({"users": [_USER]})
 
     users: list[UserResponse]
 
 
 class LoginResponse(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"user": _USER, "tokens": _TOKENS, "is_new": False}]}
-    )
+    model_config = with_examples({"user": _USER, "tokens": _TOKENS, "is_new": False})
 
     user: UserResponse
     tokens: TokensResponse
-    is_new: Annotated[bool, Field(description="The user was made by this login.")]
+    is_new: Annotated[bool, Field(description="Whether this login created the user.")]
 
     @classmethod
     def of(cls, login: LoginResult) -> Self:
@@ -250,50 +260,34 @@ class SessionResponse(ApiModel):
 
 
 class SessionsResponse(ApiModel):
-    """Oldest first. One that began a moment ago may be missing."""
+    """Active sessions, oldest first. A session that just began may be missing."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "sessions": [
-                        {
-                            "id": _TOKENS["session"],
-                            "device": _DEVICE,
-                            "created_at": _AT,
-                            "refreshed_at": _AT,
-                            "expires_at": _AT,
-                        }
-                    ]
-                }
-            ]
-        }
-    )
+    model_config = with_examples({"sessions": [_SESSION]})
 
     sessions: list[SessionResponse]
 
 
 class FindUserBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"phone_number": _PHONE}]})
+    model_config = with_examples({"phone_number": _PHONE})
 
     phone_number: PhoneNumber
 
 
 class CreateUserBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "anna", "display_name": "Anna"}]})
+    model_config = with_examples({"id": "anna", "display_name": "Anna"})
 
-    id: Annotated[UserName | None, Field(description="The app's own id; without one Tidings makes one.")] = (
-        None
-    )
+    id: Annotated[
+        UserName | None, Field(description="An id of your choice. Without it, Tidings generates one.")
+    ] = None
     phone: PhoneNumber | None = None
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
 
 
 class UpdateProfileBody(ApiModel):
-    """What is not there stays as it is; null takes it away."""
+    """A partial update. Fields that are not given keep their values; `null` removes a value."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"display_name": "Anna B."}]})
+    model_config = with_examples({"display_name": "Anna B."})
 
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
@@ -313,7 +307,7 @@ class UpdateProfileBody(ApiModel):
 
 
 class OwnProfile(UpdateProfileBody):
-    """What users change of themselves. `phone_search` is nobody else's to change."""
+    """A partial update of the user's own profile. Only the user can change `phone_search`."""
 
     phone_search: FoundBy | None = None
 
@@ -325,7 +319,7 @@ class OwnProfile(UpdateProfileBody):
 
 class UsersParams(ApiModel):
     ids: Annotated[
-        list[UserName], Field(min_length=1, max_length=100, description="`ids=anna&ids=ben`, up to 100.")
+        list[UserName], Field(min_length=1, max_length=100, description="Up to 100 ids: `ids=anna&ids=ben`.")
     ]
 
 
@@ -334,12 +328,16 @@ class DirectoryParams(ApiModel):
     limit: Annotated[int, Field(ge=1, le=100)] = 100
     prefix: Annotated[
         str,
-        Field(max_length=64, pattern=r"^[!-~]*$", description="Only users whose ids begin with this."),
+        Field(
+            max_length=64, pattern=r"^[!-~]*$", description="List only users whose ids start with this text."
+        ),
     ] = ""
 
 
 class DirectoryResponse(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": [_USER], "cursor": "kM2cVZ8m"}]})
+    model_config = with_examples({"users": [_USER], "cursor": "kM2cVZ8m"})
 
     users: list[UserResponse]
-    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None

@@ -1,4 +1,4 @@
-"""Broadcasts, segments and profiles over HTTP: what a tenant's server says and hears."""
+"""Schemas of broadcasts, segments and profiles."""
 
 from typing import Annotated, Literal, Self
 
@@ -6,10 +6,10 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notifications import CategoryName, response_example
+from tidings.api.schemas.notifications import CategoryName
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
 from tidings.inboxes.broadcasts.ports import ReaderPage
 from tidings.inboxes.broadcasts.segments import MAX_ATTRIBUTES, MAX_LISTED
@@ -49,24 +49,28 @@ _ESTIMATE: JsonDict = {
 
 SegmentName = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A segment's name.", examples=["pros"]),
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Name of a segment.", examples=["pros"]),
 ]
 SegmentInPath = Annotated[
     str,
-    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="A segment's name.", examples=["pros"]),
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Name of a segment.", examples=["pros"]),
 ]
-Percent = Annotated[int, Field(ge=1, le=100, description="Of its users.", examples=[25])]
+Percent = Annotated[
+    int, Field(ge=1, le=100, description="Share of the users who see it, in percent.", examples=[25])
+]
 
 
 class RampStep(ApiModel):
     percent: Percent
-    after_s: Annotated[int, Field(ge=0, le=90 * 86_400, description="After its start.")] = 0
+    after_s: Annotated[
+        int, Field(ge=0, le=90 * 86_400, description="Seconds after the start of the broadcast.")
+    ] = 0
 
 
 class CreateBroadcastBody(ApiModel):
-    """To everyone, or to a segment. Nothing is copied: users find it in their inbox when they look."""
+    """A broadcast to everyone in an inbox, or to a segment."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {"message": {"title": "We are back"}},
         {
             "message": {"title": "Try it"},
@@ -82,11 +86,15 @@ class CreateBroadcastBody(ApiModel):
     sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
     label: Label | None = None
     host_system_id: HostName | None = None
-    is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
+    is_unique: Annotated[
+        bool, Field(description="Refuse a second notification with this `host_system_id` in the inbox.")
+    ] = False
     starts_at: TimeText | None = None
-    expires_at: Annotated[TimeText | None, Field(description="90 days after its start at the latest.")] = None
+    expires_at: Annotated[TimeText | None, Field(description="At most 90 days after the start.")] = None
     ramp: Annotated[list[RampStep], Field(min_length=1, max_length=MAX_STEPS)] | None = None
-    track_reads: Annotated[bool, Field(description="Note who reads it, by one write each.")] = False
+    track_reads: Annotated[
+        bool, Field(description="Record the users who read it, with one write per reader.")
+    ] = False
 
     def to_request(self) -> BroadcastRequest:
         steps = (
@@ -114,13 +122,15 @@ def _ms(at: TimeText | None) -> int | None:
 
 
 class BroadcastCreatedResponse(ApiModel):
-    """Committed. Without a `sequence` it is yet to start; `jobs` are the steps that are to come."""
+    """A committed broadcast. Without a `sequence` it has not started yet. `jobs` are the planned steps."""
 
-    model_config = response_example({"id": _ID, "jobs": [], "sequence": 7})
+    model_config = with_examples({"id": _ID, "jobs": [], "sequence": 7})
 
     id: str
     jobs: list[str]
-    sequence: Annotated[int | None, Field(description="A read with `at_least` of this has it.")] = None
+    sequence: Annotated[
+        int | None, Field(description="Pass it as `at_least` to get a read that includes this broadcast.")
+    ] = None
 
     @classmethod
     def of(cls, announced: BroadcastResult) -> Self:
@@ -128,24 +138,26 @@ class BroadcastCreatedResponse(ApiModel):
 
 
 class BroadcastResponse(ApiModel):
-    """How far it is; and, once it was redacted, the proof: from `hidden_by` on nobody sees it or counts it."""
+    """The progress of a broadcast. After a recall, no one sees or counts it from `hidden_by` on."""
 
-    model_config = response_example(
+    model_config = with_examples(
         _BROADCAST, _BROADCAST | {"redacted_at": _AT, "hidden_by": "2026-11-15T02:11:22.957Z"}
     )
 
     id: str
     segment: str | None = None
-    percent: Annotated[int, Field(description="Of its users it is shown to; 0: it is yet to start.")]
+    percent: Annotated[
+        int, Field(description="Share of the users who see it, in percent. 0 if it has not started.")
+    ]
     sequence: int | None = None
     visible_from: Time | None = None
     expires_at: Time | None = None
     is_halted: bool
     redacted_at: Time | None = None
     hidden_by: Annotated[
-        Time | None, Field(description="`redacted_at` and the second that a copy may be old.")
+        Time | None, Field(description="`redacted_at` plus the second for which caches may be stale.")
     ] = None
-    broadcasts_up_to: Annotated[int, Field(description="The last entry of the inbox's log.")]
+    broadcasts_up_to: Annotated[int, Field(description="The last sequence of the inbox's broadcast log.")]
 
     @classmethod
     def of(cls, content: NotificationContent, reached: RolloutStatus) -> Self:
@@ -170,9 +182,9 @@ class ReaderResponse(ApiModel):
 
 
 class ReadersResponse(ApiModel):
-    """In the order of their names."""
+    """Readers, ordered by user id."""
 
-    model_config = response_example({"readers": [{"user": "anna", "read_at": _AT}]})
+    model_config = with_examples({"readers": [{"user": "anna", "read_at": _AT}]})
 
     readers: list[ReaderResponse]
     cursor: Cursor | None = None
@@ -184,30 +196,32 @@ class ReadersResponse(ApiModel):
 
 
 class RampBody(ApiModel):
-    model_config = response_example({"percent": 50})
+    model_config = with_examples({"percent": 50})
 
     percent: Percent
 
 
 class EstimateBody(ApiModel):
-    model_config = response_example({"segment": "pros"})
+    model_config = with_examples({"segment": "pros"})
 
     segment: SegmentName | None = None
     percent: Percent = 100
 
 
 class EstimateResponse(ApiModel):
-    """From one of 256 parts of the directory: 95 of 100 such answers have the truth between `low` and `high`."""
+    """An estimate from one of 256 partitions of the directory. `low` and `high` are a 95 % confidence interval."""
 
-    model_config = response_example(_ESTIMATE)
+    model_config = with_examples(_ESTIMATE)
 
-    reach: Annotated[int, Field(description="Users with a profile that would get it.")]
+    reach: Annotated[int, Field(description="Estimated number of users with a profile who would see it.")]
     low: int
     high: int
-    sampled: Annotated[int, Field(description="Profiles that were looked at.")]
-    write_units: Annotated[int, Field(description="Of the broadcast, whatever its reach.")]
+    sampled: Annotated[int, Field(description="Number of profiles that were read.")]
+    write_units: Annotated[
+        int, Field(description="DynamoDB write units of the broadcast, independent of its reach.")
+    ]
     dollars: float
-    copied_write_units: Annotated[int, Field(description="If it were copied to each of them.")]
+    copied_write_units: Annotated[int, Field(description="Write units of one copy per user, for comparison.")]
     copied_dollars: float
 
     @classmethod
@@ -225,20 +239,20 @@ class EstimateResponse(ApiModel):
 
 
 class SegmentBody(ApiModel):
-    """Who is in it is asked whenever a user looks."""
+    """A segment defined by a predicate, which is evaluated when a user reads their inbox."""
 
-    model_config = response_example({"predicate": _PREDICATE})
+    model_config = with_examples({"predicate": _PREDICATE})
 
     predicate: Annotated[dict[str, JsonValue], Field(examples=[_PREDICATE])]
 
 
 class SegmentResponse(ApiModel):
-    model_config = response_example(_SEGMENT)
+    model_config = with_examples(_SEGMENT)
 
     name: str
     kind: Literal["predicate", "list"] = "predicate"
     predicate: dict[str, JsonValue] | None = None
-    active: Annotated[int | None, Field(description="The version of the list that holds.")] = None
+    active: Annotated[int | None, Field(description="The active version of the list.")] = None
     newest: Annotated[int | None, Field(description="The version that was uploaded last.")] = None
     version: int
     updated_at: Time
@@ -257,30 +271,35 @@ class SegmentResponse(ApiModel):
 
 
 class SegmentsResponse(ApiModel):
-    model_config = response_example({"segments": [_SEGMENT]})
+    model_config = with_examples({"segments": [_SEGMENT]})
 
     segments: list[SegmentResponse]
 
 
 class SegmentUsersBody(ApiModel):
-    """Into the list's next version, or (a long list comes in several calls) into the `version` that is open."""
+    """Users of a list. They go into its next version, or into the open `version` if a long list needs several calls."""
 
-    model_config = response_example({"users": ["anna", "ben"]})
+    model_config = with_examples({"users": ["anna", "ben"]})
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=MAX_LISTED)]
     version: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
 
 
 class ActivateVersionBody(ApiModel):
-    model_config = response_example({"version": 2})
+    model_config = with_examples({"version": 2})
 
-    version: Annotated[int, Field(ge=1, le=999_999_999, description="The newest, or the one before it.")]
+    version: Annotated[
+        int, Field(ge=1, le=999_999_999, description="The newest version or the one before it.")
+    ]
 
 
 class ProfileBody(ApiModel):
-    """All attributes anew. `created_at` is kept from the first time: what was sent before is not for him."""
+    """Attributes of a user. Replaces all attributes.
 
-    model_config = response_example(_PROFILE)
+    The first `created_at` is kept: the user does not see broadcasts that were sent before it.
+    """
+
+    model_config = with_examples(_PROFILE)
 
     attributes: Annotated[dict[str, JsonValue], Field(max_length=MAX_ATTRIBUTES)]
     created_at: TimeText | None = None
@@ -291,11 +310,13 @@ class ProfileBody(ApiModel):
 
 
 class ProfileResponse(ApiModel):
-    model_config = response_example({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
+    model_config = with_examples({"user": "anna", **_PROFILE, "lists": {"vip": 2}})
 
     user: str
     attributes: dict[str, JsonValue]
-    lists: Annotated[dict[str, int], Field(description="The newest version of each that names the user.")]
+    lists: Annotated[
+        dict[str, int], Field(description="The newest version of each list that contains the user.")
+    ]
     created_at: Time | None = None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The chat list, watermarks and ticks over HTTP."""
+"""Schemas of the chat list, watermarks and delivery status."""
 
 import re
 from typing import Annotated, Literal, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none, with_examples
 from tidings.api.schemas.chats import LastMessageResponse
 from tidings.api.schemas.chats import PageParams as PageAsked
 from tidings.delivery.chat_list import ChatListPage
@@ -48,13 +48,14 @@ StatusName = Literal["SENT", "DELIVERED", "READ"]
 
 class ChatListParams(PageAsked):
     filter: Annotated[
-        FilterName, Field(description="`active` is the list as one opens it: neither archived nor left.")
+        FilterName,
+        Field(description="Which chats to list. `active`: chats that are neither archived nor left."),
     ] = "active"
     limit: Annotated[int, Field(ge=1, le=100, strict=False)] = 50
 
 
 class ChatListItemResponse(ApiModel):
-    """A chat as a line of the list. `members`: some of the others, in a direct chat the other one."""
+    """A chat in the chat list. `members` has some of the other members; in a direct chat, the other user."""
 
     id: str
     type: Literal["direct", "group"]
@@ -74,54 +75,61 @@ class ChatListItemResponse(ApiModel):
     is_archived: bool
 
     @classmethod
-    def of(cls, line: ChatListItem) -> Self:
+    def of(cls, row: ChatListItem) -> Self:
         return cls(
-            id=line.chat.chat,
-            type=line.type.value,
-            name=line.name,
-            active_at=format_ms(line.at_ms),
-            unread=line.unread,
-            is_member=line.is_member,
-            member_count=line.member_count,
-            members=list(line.members),
-            last=None if line.last is None else LastMessageResponse.of(line.last),
-            head_sequence=line.head_sequence,
-            message_count=line.message_count,
-            read_sequence=line.read_sequence,
-            delivered_sequence=line.delivered_sequence,
-            muted_until=format_ms_or_none(line.muted_until_ms),
-            is_pinned=line.is_pinned,
-            is_archived=line.is_archived,
+            id=row.chat.chat,
+            type=row.type.value,
+            name=row.name,
+            active_at=format_ms(row.at_ms),
+            unread=row.unread,
+            is_member=row.is_member,
+            member_count=row.member_count,
+            members=list(row.members),
+            last=None if row.last is None else LastMessageResponse.of(row.last),
+            head_sequence=row.head_sequence,
+            message_count=row.message_count,
+            read_sequence=row.read_sequence,
+            delivered_sequence=row.delivered_sequence,
+            muted_until=format_ms_or_none(row.muted_until_ms),
+            is_pinned=row.is_pinned,
+            is_archived=row.is_archived,
         )
 
 
 class ChatListResponse(ApiModel):
-    """Pinned chats first, then by newest activity."""
+    """Chats of a user: pinned chats first, then by newest activity."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"chats": [_CHAT], "unread_chats": 1}]})
+    model_config = with_examples({"chats": [_CHAT], "unread_chats": 1})
 
     chats: list[ChatListItemResponse]
-    unread_chats: Annotated[int, Field(description="Of the whole list with this filter, not of this page.")]
-    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+    unread_chats: Annotated[
+        int,
+        Field(
+            description="Number of chats with unread messages in the whole filtered list, not only on this page."
+        ),
+    ]
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None
 
     @classmethod
     def of(cls, page: ChatListPage, cursor: str | None) -> Self:
-        chats = [ChatListItemResponse.of(line) for line in page.chats]
+        chats = [ChatListItemResponse.of(row) for row in page.chats]
         return cls(chats=chats, unread_chats=page.unread_chats, cursor=cursor)
 
 
-def _spelled_out(value: object) -> object:
-    """The library takes seconds and milliseconds for times as well, also in quotes."""
+def _require_date(value: object) -> object:
+    """Refuse numbers, which pydantic would accept as seconds or milliseconds, also in quotes."""
     if not (isinstance(value, str) and _DATE.match(value)):
         raise ValueError("not a time like 2026-12-31T00:00:00Z")
     return value
 
 
-TimeText = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_out)]
+TimeText = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_require_date)]
 
 
 class ChatSettingsBody(ApiModel):
-    """What a user makes of a chat, for himself. What is not there stays; `muted_until` null: not muted."""
+    """The user's own settings of a chat. Fields that are not given keep their values. Unmute with `null`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -132,7 +140,9 @@ class ChatSettingsBody(ApiModel):
 
     is_pinned: bool | None = None
     is_archived: bool | None = None
-    muted_until: Annotated[TimeText | None, Field(description="With an offset from UTC, or Z.")] = None
+    muted_until: Annotated[TimeText | None, Field(description="A time with `Z` or an offset from UTC.")] = (
+        None
+    )
 
     def flags(self) -> ChatFlags:
         muted_until_ms = 0 if self.muted_until is None else int(self.muted_until.timestamp() * 1000)
@@ -144,15 +154,15 @@ class ChatSettingsBody(ApiModel):
 
 
 class WatermarkBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7}]})
+    model_config = with_examples({"sequence": 7})
 
     sequence: Sequence
 
 
 class WatermarkResponse(ApiModel):
-    """Where the watermark is now; it may have been further already. And what is unread."""
+    """The watermark after the request, which may be higher than requested, and the unread count."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 7, "unread": 0}]})
+    model_config = with_examples({"sequence": 7, "unread": 0})
 
     sequence: int
     unread: int
@@ -163,7 +173,7 @@ class WatermarkResponse(ApiModel):
 
 
 class LogPositionResponse(ApiModel):
-    """An entry, and how many messages there are up to it."""
+    """An entry, and the number of messages up to it."""
 
     sequence: int
     ordinal: int
@@ -174,35 +184,32 @@ class LogPositionResponse(ApiModel):
 
 
 class UnreadExplanationResponse(ApiModel):
-    """`unread` is the ordinal of `head` less the highest ordinal of `read`, `own` and `joined`, at least 0."""
+    """`unread` is the ordinal of `head` minus the highest ordinal of `read`, `own` and `joined`, and at least 0."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "unread": 2,
-                    "head": {"sequence": 9, "ordinal": 7},
-                    "read": {"sequence": 6, "ordinal": 5},
-                    "joined": {"sequence": 1, "ordinal": 0},
-                    "counts_after": "read",
-                }
-            ]
+    model_config = with_examples(
+        {
+            "unread": 2,
+            "head": {"sequence": 9, "ordinal": 7},
+            "read": {"sequence": 6, "ordinal": 5},
+            "joined": {"sequence": 1, "ordinal": 0},
+            "counts_after": "read",
         }
     )
 
     unread: int
     head: Annotated[
-        LogPositionResponse, Field(description="The chat's newest entry that delivery has handled.")
+        LogPositionResponse, Field(description="The newest entry of the chat that delivery has processed.")
     ]
     read: Annotated[
         LogPositionResponse | None, Field(description="The last entry that the user marked as read.")
     ] = None
     own: Annotated[LogPositionResponse | None, Field(description="The user's own last message.")] = None
     joined: Annotated[
-        LogPositionResponse | None, Field(description="The entry that let the user in last.")
+        LogPositionResponse | None, Field(description="The entry with which the user last joined.")
     ] = None
     counts_after: Annotated[
-        Literal["read", "own", "joined"] | None, Field(description="The mark that unread is counted from.")
+        Literal["read", "own", "joined"] | None,
+        Field(description="The position from which unread messages are counted."),
     ] = None
 
     @classmethod
@@ -218,20 +225,19 @@ class UnreadExplanationResponse(ApiModel):
 
 
 class MessageStatusResponse(ApiModel):
-    """READ once everybody has read it whom it was for. In a large chat nobody is counted, and it stays SENT."""
+    """The delivery status of a message. It is `READ` once all recipients have read it.
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "sequence": 7,
-                    "status": "DELIVERED",
-                    "delivered_to": ["ben", "cleo"],
-                    "read_by": ["ben"],
-                    "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
-                    "has_receipts": True,
-                }
-            ]
+    In a large chat, there are no receipts (`has_receipts`), and the status stays `SENT`.
+    """
+
+    model_config = with_examples(
+        {
+            "sequence": 7,
+            "status": "DELIVERED",
+            "delivered_to": ["ben", "cleo"],
+            "read_by": ["ben"],
+            "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
+            "has_receipts": True,
         }
     )
 
@@ -242,8 +248,8 @@ class MessageStatusResponse(ApiModel):
     read_at: Annotated[
         dict[str, Time],
         Field(
-            description="When users in `read_by` marked the message as read, where that is known. The server keeps "
-            "the time of each user's last mark in a chat, so it knows it of the newest message that the mark covers."
+            description="When users in `read_by` marked the message as read, if known. The server stores the time of "
+            "each user's last mark in a chat, so it is known for the newest message that the mark covers."
         ),
     ]
     has_receipts: bool
@@ -265,7 +271,7 @@ def encode_position(cursor: ListCursor | None) -> str | None:
 
 
 def decode_position(text: str | None) -> ListCursor | None:
-    """Of what was signed: it is as we spelled it."""
+    """Decode a position from a verified cursor."""
     if text is None:
         return None
     is_pinned, at_ms, chat = text.split(" ")

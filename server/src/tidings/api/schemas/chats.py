@@ -1,8 +1,8 @@
-"""Chats and members over HTTP."""
+"""Schemas of chats, members and blocks."""
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.accounts import PhoneNumber
@@ -15,11 +15,11 @@ from tidings.api.schemas.api_model import (
     Time,
     UserName,
     format_ms_or_none,
+    with_examples,
 )
 from tidings.chats.model import ChatType, Membership
 from tidings.chats.queries import ChatView
-from tidings.delivery.model import ChatListItem as Line
-from tidings.delivery.model import LastMessage, MemberProgress
+from tidings.delivery.model import ChatListItem, LastMessage, MemberProgress
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey
 
@@ -44,18 +44,26 @@ _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=128, pattern=SHOWN, description="Shown to people.", examples=["Lunch"]),
+    Field(
+        min_length=1,
+        max_length=128,
+        pattern=SHOWN,
+        description="The name that users see.",
+        examples=["Lunch"],
+    ),
 ]
 RoleName = Literal["owner", "admin", "member"]
 
 
 class IdempotentBody(ApiModel):
-    """What a change may carry. Without a key each request is a change of its own."""
+    """Fields that make a change idempotent. Without a key, each request is a new change."""
 
     client_message_id: ClientKeyName | None = None
     after: Annotated[
         Position | None,
-        Field(description="The head that the client held when it first tried; the same in every try."),
+        Field(
+            description="The highest sequence that the client had at its first attempt. Send the same value in retries."
+        ),
     ] = None
 
 
@@ -70,65 +78,62 @@ CREATE_EXAMPLES = [_DIRECT, _GROUP]
 
 
 class CreateGroupBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [_GROUP]})
+    model_config = with_examples(_GROUP)
 
     type: Literal["group"]
     name: Name
     members: Annotated[
-        list[UserName], Field(max_length=1000, description="Beside the caller, who becomes the owner.")
+        list[UserName],
+        Field(max_length=1000, description="Members in addition to the caller, who becomes the owner."),
     ] = Field(default_factory=list)
     client_message_id: ClientKeyName | None = None
 
 
 class CreateDirectBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [_DIRECT]})
+    model_config = with_examples(_DIRECT)
 
     type: Literal["direct"]
     user: UserName
 
 
 class RenameBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Dinner", "client_message_id": _KEY}]})
+    model_config = with_examples({"name": "Dinner", "client_message_id": _KEY})
 
     name: Name
 
 
 class AddMembersBody(IdempotentBody):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"users": ["dora"], "client_message_id": _KEY}]}
-    )
+    model_config = with_examples({"users": ["dora"], "client_message_id": _KEY})
 
     users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
 
 
 class NewMemberByPhone(IdempotentBody):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"phone_number": "+4915112345678", "client_message_id": _KEY}]}
-    )
+    model_config = with_examples({"phone_number": "+4915112345678", "client_message_id": _KEY})
 
     phone_number: PhoneNumber
 
 
 class ChangeRoleBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "admin"}]})
+    model_config = with_examples({"role": "admin"})
 
     role: Literal["admin", "member"]
 
 
 class TransferBody(IdempotentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+    model_config = with_examples({"user": "ben"})
 
     user: UserName
 
 
 class LastMessageResponse(ApiModel):
-    """The newest message, as far as there is something to read of it."""
+    """The newest message of a chat."""
 
     sequence: int
     at: Time
     sender: str
     state: Literal["active", "ephemeral", "expired", "redacted", "unreadable"]
-    text: Annotated[str | None, Field(description="Its beginning.")] = None
+    text: Annotated[str | None, Field(description="The start of the text.")] = None
 
     @classmethod
     def of(cls, last: LastMessage) -> Self:
@@ -144,22 +149,22 @@ class LastMessageResponse(ApiModel):
 class ChatResponse(ApiModel):
     """A chat as a member sees it."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_CHAT]})
+    model_config = with_examples(_CHAT)
 
     id: str
     type: Literal["direct", "group"]
     name: str | None = None
     member_count: int
     created_by: str
-    role: Annotated[RoleName, Field(description="What the caller is in it.")]
-    message_count: Annotated[int, Field(description="Messages in the chat, as far as delivery has come.")]
+    role: Annotated[RoleName, Field(description="The caller's role.")]
+    message_count: Annotated[int, Field(description="Number of messages that delivery has processed.")]
     last: Annotated[
         LastMessageResponse | None, Field(description="The newest message, as in the chat list.")
     ] = None
 
     @classmethod
-    def of(cls, looked: ChatView, bus: Line | None) -> Self:
-        chat, own = looked
+    def of(cls, view: ChatView, row: ChatListItem | None) -> Self:
+        chat, own = view
         return cls(
             id=chat.key.chat,
             type=_type(chat.type),
@@ -167,15 +172,15 @@ class ChatResponse(ApiModel):
             member_count=chat.member_count,
             created_by=chat.created_by,
             role=_role(own),
-            message_count=0 if bus is None else bus.message_count,
-            last=None if bus is None or bus.last is None else LastMessageResponse.of(bus.last),
+            message_count=0 if row is None else row.message_count,
+            last=None if row is None or row.last is None else LastMessageResponse.of(row.last),
         )
 
 
 class ChatCreatedResponse(ApiModel):
-    """A chat that is there now, whether it was before or not."""
+    """A chat that was created, or that already existed."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _CHAT["id"]}]})
+    model_config = with_examples({"id": _CHAT["id"]})
 
     id: str
 
@@ -185,7 +190,7 @@ class ChatCreatedResponse(ApiModel):
 
 
 class MemberResponse(ApiModel):
-    """A member. What delivery has not written yet is absent; in a large chat so are all watermarks."""
+    """A member of a chat. Values that delivery has not written yet are absent, and all watermarks in a large chat."""
 
     user: str
     role: RoleName
@@ -209,25 +214,29 @@ class MemberResponse(ApiModel):
 
 
 class MembersResponse(ApiModel):
-    """Members by their ids."""
+    """Members, ordered by user id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"members": [_MEMBER], "cursor": "kM2cVZ8m"}]})
+    model_config = with_examples({"members": [_MEMBER], "cursor": "kM2cVZ8m"})
 
     members: list[MemberResponse]
-    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None
 
 
 class BlocksResponse(ApiModel):
-    """Whom the caller blocks, by their ids."""
+    """Blocked users, ordered by id."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"users": ["dora"]}]})
+    model_config = with_examples({"users": ["dora"]})
 
     users: list[str]
-    cursor: Annotated[Cursor | None, Field(description="Of the next page; absent on the last one.")] = None
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None
 
 
 class PageParams(ApiModel):
-    """Which page of a list."""
+    """The page of a list."""
 
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=200, strict=False)] = 50

@@ -1,24 +1,21 @@
-"""What a tenant's new inboxes get, over HTTP."""
+"""Schemas of inbox defaults."""
 
 from typing import Annotated, Self
 
 from pydantic import Field
 
-from tidings.api.schemas.api_model import ApiModel, Time
+from tidings.api.schemas.api_model import ApiModel, Time, with_examples
 from tidings.api.schemas.inboxes import Days
-from tidings.api.schemas.notifications import response_example
 from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
 
-KnownUsers = Annotated[
-    bool, Field(description="Users without a profile are not given the notifications of a new inbox.")
-]
+KnownUsers = Annotated[bool, Field(description="Deliver only to users with a profile.")]
 
 
 class InboxDefaultsBody(ApiModel):
-    """Whole: what is not there is taken away. Inboxes that there are stay as they are."""
+    """Values that new inboxes start with. Replaces all values; existing inboxes do not change."""
 
-    model_config = response_example({"retention_days": 90, "known_users": True})
+    model_config = with_examples({"retention_days": 90, "known_users": True})
 
     retention_days: Days | None = None
     known_users: KnownUsers = False
@@ -28,7 +25,7 @@ class InboxDefaultsBody(ApiModel):
 
 
 class InboxDefaultsResponse(ApiModel):
-    model_config = response_example(
+    model_config = with_examples(
         {
             "retention_days": 90,
             "known_users": True,
@@ -39,7 +36,7 @@ class InboxDefaultsResponse(ApiModel):
 
     retention_days: int | None = None
     known_users: bool
-    version: Annotated[int, Field(description="0: nothing was ever set.")]
+    version: Annotated[int, Field(description="0 if the defaults were never set.")]
     updated_at: Time | None = None
 
     @classmethod

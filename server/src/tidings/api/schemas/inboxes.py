@@ -1,14 +1,23 @@
-"""Inboxes, sends, recalls and jobs over HTTP: what a tenant's server says and hears."""
+"""Schemas of inboxes, sent notifications, recalls and jobs."""
 
 from typing import Annotated, Literal, Self
 
 from fastapi import Path
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import PART, SHOWN, ApiModel, Cursor, Time, UserName, format_ms_or_none
+from tidings.api.schemas.api_model import (
+    PART,
+    SHOWN,
+    ApiModel,
+    Cursor,
+    Time,
+    UserName,
+    format_ms_or_none,
+    with_examples,
+)
 from tidings.api.schemas.chat_list import TimeText
-from tidings.api.schemas.notifications import ULID, CategoryName, response_example
+from tidings.api.schemas.notifications import ULID, CategoryName
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
 from tidings.inboxes.model import NotificationContent
 from tidings.inboxes.recall import RecallProof, RecallResult
@@ -42,11 +51,11 @@ _JOB: JsonDict = {
     "created_at": _AT,
 }
 
-JobInPath = Annotated[JobId, Path(pattern=ULID, description="A job's id.", examples=[_ID])]
+JobInPath = Annotated[JobId, Path(pattern=ULID, description="A job id.", examples=[_ID])]
 Message = Annotated[
     dict[str, JsonValue],
     Field(
-        description="What it says: as the inbox's schema wants it, at most 16 KB.",
+        description="The content, at most 16 KB. It must match the inbox's `payload_schema`.",
         examples=[{"title": "New Feature Available", "body": "Check out our latest feature..."}],
     ),
 ]
@@ -56,7 +65,7 @@ HostName = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notification's name in your own system.",
+        description="The id of the notification in your system.",
         examples=["external_id_123"],
     ),
 ]
@@ -66,24 +75,30 @@ HostInPath = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notification's name in your own system.",
+        description="The id of the notification in your system.",
         examples=["external_id_123"],
     ),
 ]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
-Days = Annotated[int, Field(ge=1, le=3650, description="How long notifications are kept. `null`: for ever.")]
+Days = Annotated[
+    int, Field(ge=1, le=3650, description="How many days notifications are kept. `null`: no limit.")
+]
 Seconds = Annotated[
-    int, Field(ge=1, le=315_360_000, description="How long a notification lives that is sent without an end.")
+    int,
+    Field(
+        ge=1, le=315_360_000, description="Lifetime of notifications sent without `expires_at`, in seconds."
+    ),
 ]
 
 
 class InboxBody(ApiModel):
-    """An inbox as it shall be, whole: what is not there is taken away. A category's code is never given to another.
+    """The complete configuration of an inbox. Fields that are not given are reset.
 
-    Only `retention_days` and `known_users` stay if they are not there; a new inbox has those of the tenant's defaults.
+    Exceptions: without `retention_days` or `known_users`, an existing inbox keeps its values, and a new inbox gets the
+    tenant's defaults.
     """
 
-    model_config = response_example(_INBOX)
+    model_config = with_examples(_INBOX)
 
     title: Annotated[
         str, Field(min_length=1, max_length=64, pattern=SHOWN, examples=["General Notifications"])
@@ -92,20 +107,18 @@ class InboxBody(ApiModel):
     categories: Annotated[list[CategoryName], Field(max_length=MAX_CATEGORIES, default_factory=list)]
     payload_schema: Annotated[
         dict[str, JsonValue] | None,
-        Field(description="A JSON Schema (2020-12) that messages must fit when they are sent."),
+        Field(description="A JSON Schema (2020-12). Messages are validated against it when they are sent."),
     ] = None
     retention_days: Days | None = None
     expires_after_s: Seconds | None = None
     default_category: CategoryName | None = None
     known_users: Annotated[
         bool,
-        Field(
-            description="Users without a profile are not given its notifications; the job counts them as failed."
-        ),
+        Field(description="Deliver only to users with a profile. The job counts others as failed."),
     ] = False
 
     def to_spec(self, before: Inbox | InboxDefaults) -> InboxSpec:
-        """`before`: the inbox, or what a new one gets."""
+        """Merge the body with `before`: the existing inbox, or the defaults of a new one."""
         has_days, has_users = (name in self.model_fields_set for name in ("retention_days", "known_users"))
         return InboxSpec(
             title=self.title,
@@ -120,14 +133,14 @@ class InboxBody(ApiModel):
 
 
 class InboxResponse(ApiModel):
-    model_config = response_example(_SHOWN)
+    model_config = with_examples(_SHOWN)
 
     id: str
     title: str
     description: str
     categories: list[str]
     payload_schema: dict[str, JsonValue] | None = None
-    schema_version: Annotated[int, Field(description="Goes up whenever the schema changes.")]
+    schema_version: Annotated[int, Field(description="Incremented with each change of `payload_schema`.")]
     retention_days: int | None = None
     expires_after_s: int | None = None
     default_category: str | None = None
@@ -154,17 +167,13 @@ class InboxResponse(ApiModel):
 
 
 class InboxesResponse(ApiModel):
-    model_config = response_example({"inboxes": [_SHOWN]})
+    model_config = with_examples({"inboxes": [_SHOWN]})
 
     inboxes: list[InboxResponse]
 
 
 class SendNotificationBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"user_ids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
-        }
-    )
+    model_config = with_examples({"user_ids": ["anna", "ben"], "message": {"title": "New Feature Available"}})
 
     user_ids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
     message: Message
@@ -172,7 +181,9 @@ class SendNotificationBody(ApiModel):
     sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
     label: Label | None = None
     host_system_id: HostName | None = None
-    is_unique: Annotated[bool, Field(description="`host_system_id` may be there once in the inbox.")] = False
+    is_unique: Annotated[
+        bool, Field(description="Refuse a second notification with this `host_system_id` in the inbox.")
+    ] = False
     expires_at: TimeText | None = None
 
     def to_request(self) -> SendNotificationRequest:
@@ -190,9 +201,9 @@ class SendNotificationBody(ApiModel):
 
 
 class NotificationSentResponse(ApiModel):
-    """Committed: it comes to every user, and `job` tells how far it is."""
+    """A committed notification. `job` delivers it to the recipients and reports the progress."""
 
-    model_config = response_example(_SENT)
+    model_config = with_examples(_SENT)
 
     id: str
     job: str
@@ -204,13 +215,13 @@ class NotificationSentResponse(ApiModel):
 
 
 class AmendNotificationBody(ApiModel):
-    model_config = response_example({"message": {"title": "Corrected"}})
+    model_config = with_examples({"message": {"title": "Corrected"}})
 
     message: Message
 
 
 class NotificationAmendedResponse(ApiModel):
-    model_config = response_example({"id": _ID, "version": 2})
+    model_config = with_examples({"id": _ID, "version": 2})
 
     id: str
     version: int
@@ -221,9 +232,9 @@ class NotificationAmendedResponse(ApiModel):
 
 
 class NotificationLookupResponse(ApiModel):
-    """What was sent, to how many, and what became of it since. What it says is for its recipients."""
+    """A sent notification without its content, which only recipients can read."""
 
-    model_config = response_example({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
+    model_config = with_examples({"id": _ID, "job": _ID, "total": 2, "version": 1, "sent_at": _AT})
 
     id: str
     job: str
@@ -245,9 +256,9 @@ class NotificationLookupResponse(ApiModel):
 
 
 class NotificationRecalledResponse(ApiModel):
-    """Nobody sees it any more; `job` takes it out of the counts. Empty for a broadcast: nothing is left to be done."""
+    """A recalled notification. `job` removes it from the recipients' counts; it is empty for a broadcast."""
 
-    model_config = response_example({"id": _ID, "job": _ID, "redacted_at": _AT})
+    model_config = with_examples({"id": _ID, "job": _ID, "redacted_at": _AT})
 
     id: str
     job: str
@@ -259,7 +270,7 @@ class NotificationRecalledResponse(ApiModel):
 
 
 class RecallProofResponse(ApiModel):
-    """No `delivered_at`: the user never had it. No `removed_at`: it is yet to be taken from him."""
+    """A recipient. Without `delivered_at` it was never delivered; without `removed_at` the recall is not complete."""
 
     user: str
     delivered_at: Time | None = None
@@ -277,7 +288,7 @@ class RecallProofResponse(ApiModel):
 
 
 class RecallProofsResponse(ApiModel):
-    model_config = response_example(
+    model_config = with_examples(
         {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "removed_at": _AT}]}
     )
 
@@ -286,7 +297,7 @@ class RecallProofsResponse(ApiModel):
 
 
 class JobResponse(ApiModel):
-    model_config = response_example(_JOB)
+    model_config = with_examples(_JOB)
 
     id: str
     kind: Literal["deliver", "redact", "amend", "broadcast"]
@@ -296,10 +307,12 @@ class JobResponse(ApiModel):
     total: int
     done: int
     failed: int
-    rate_per_s: Annotated[float, Field(description="Users, over the last ten seconds.")]
-    remaining_s: Annotated[float | None, Field(description="At this rate.")] = None
+    rate_per_s: Annotated[float, Field(description="Users per second, over the last ten seconds.")]
+    remaining_s: Annotated[
+        float | None, Field(description="Estimated remaining time at this rate, in seconds.")
+    ] = None
     created_at: Time
-    starts_at: Annotated[Time | None, Field(description="Of a broadcast that is yet to come.")] = None
+    starts_at: Annotated[Time | None, Field(description="When a planned broadcast starts.")] = None
     finished_at: Time | None = None
 
     @classmethod
@@ -323,7 +336,7 @@ class JobResponse(ApiModel):
 
 
 class JobsResponse(ApiModel):
-    model_config = response_example({"jobs": [_JOB]})
+    model_config = with_examples({"jobs": [_JOB]})
 
     jobs: list[JobResponse]
     cursor: Cursor | None = None

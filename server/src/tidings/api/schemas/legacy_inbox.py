@@ -1,14 +1,14 @@
-"""The first inbox API's own names: its attributes in rows and answers, times in whole seconds."""
+"""Schemas of the original inbox API, with its field names and times in Unix seconds."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, UserName
+from tidings.api.schemas.api_model import ApiModel, UserName, with_examples
 from tidings.api.schemas.broadcasts import SegmentName
 from tidings.api.schemas.inboxes import HostName, Label, Message
-from tidings.api.schemas.notifications import CategoryName, CountsResponse, NotificationName, response_example
+from tidings.api.schemas.notifications import CategoryName, CountsResponse, NotificationName
 from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult
 from tidings.inboxes.broadcasts.targeting import ReachEstimate
 from tidings.inboxes.config import Inbox
@@ -31,7 +31,7 @@ UnixSeconds = Annotated[int, Field(ge=0, le=9_999_999_999, examples=[1640995200]
 
 
 class LegacyAudiencesBody(ApiModel):
-    """Named users, everyone, or a segment. To the latter two nothing is copied."""
+    """Recipients: specific users (`uids`), everyone, or a segment."""
 
     kind: Literal["users", "everyone", "segment"] = "users"
     label: Label | None = None
@@ -43,12 +43,12 @@ class LegacyAudiencesBody(ApiModel):
         if (self.kind == "users") != bool(self.uids) or (self.kind == "segment") != (
             self.segment is not None
         ):
-            raise ValueError("`uids` go with the kind `users`, `segment` with the kind `segment`")
+            raise ValueError("`uids` requires the kind `users`, and `segment` the kind `segment`")
         return self
 
 
 class LegacyNotificationBody(ApiModel):
-    model_config = response_example(_SENT)
+    model_config = with_examples(_SENT)
 
     audiences: LegacyAudiencesBody
     message: Message
@@ -78,9 +78,9 @@ class LegacyNotificationBody(ApiModel):
 
 
 class LegacySentResponse(ApiModel):
-    model_config = response_example({"id": _ID, "job": _ID, "recipients": 2})
+    """A sent message. For a broadcast, `job` is empty and `recipients` is an estimate."""
 
-    """Of a broadcast `job` is empty, since nothing is left to be done, and `recipients` an estimate."""
+    model_config = with_examples({"id": _ID, "job": _ID, "recipients": 2})
 
     id: str
     job: str
@@ -97,22 +97,22 @@ class LegacySentResponse(ApiModel):
 
 
 class LegacyNotificationIdBody(ApiModel):
-    model_config = response_example({"id": _ID})
+    model_config = with_examples({"id": _ID})
 
     id: NotificationName
 
 
 class LegacyRedactedResponse(ApiModel):
-    model_config = response_example({"id": _ID, "job": _ID})
+    model_config = with_examples({"id": _ID, "job": _ID})
 
     id: str
     job: str
 
 
 class LegacyMarkBody(ApiModel):
-    """`ids`, or `before` and perhaps a `category`."""
+    """Either `ids`, or `before` with an optional `category`."""
 
-    model_config = response_example({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
+    model_config = with_examples({"ids": [_ID]}, {"before": 1640995200, "category": "notification"})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
     before: UnixSeconds | None = None
@@ -121,12 +121,12 @@ class LegacyMarkBody(ApiModel):
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:
         if (self.ids is None) == (self.before is None) or (self.ids is not None and self.category):
-            raise ValueError("`ids`, or `before` with or without a `category`")
+            raise ValueError("use either `ids`, or `before` with an optional `category`")
         return self
 
 
 class LegacyAudiences(ApiModel):
-    """`uids`: of all who got it a user sees himself."""
+    """Recipients. `uids` contains only the calling user."""
 
     kind: Literal["users", "everyone", "segment"]
     label: str | None = None
@@ -167,7 +167,7 @@ def _kind(content: NotificationContent) -> Literal["users", "everyone", "segment
 
 
 class LegacyRowsResponse(ApiModel):
-    model_config = response_example({"messages": [_ROW], "counts": _COUNTS})
+    model_config = with_examples({"messages": [_ROW], "counts": _COUNTS})
 
     messages: list[LegacyRow]
     counts: CountsResponse

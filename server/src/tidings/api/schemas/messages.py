@@ -1,11 +1,11 @@
-"""Messages and the other entries of a log over HTTP."""
+"""Schemas of messages and other log entries."""
 
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName
+from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import IdempotentBody
 from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, Content, SendResult
@@ -29,12 +29,15 @@ KindName = Literal[
     "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
 ]
 Data = Annotated[
-    dict[str, JsonValue], Field(description="The app's own, nested at most 8 deep; 4 KB with the text.")
+    dict[str, JsonValue],
+    Field(
+        description="Data of your application, nested at most 8 levels deep. At most 4 KB together with the text."
+    ),
 ]
 
 
 class ContentBody(IdempotentBody):
-    """What a message says. A text or data, or both; 4 KB in all."""
+    """Content of a message: `text`, `data` or both, at most 4 KB in total."""
 
     text: Annotated[str, Field(max_length=4096, examples=["Hello!"])] = ""
     data: Data | None = None
@@ -48,38 +51,34 @@ class ContentBody(IdempotentBody):
 
 
 class SendMessageBody(ContentBody):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"text": "Hello!", "client_message_id": _KEY},
-                {
-                    "text": "See you @ben",
-                    "mentions": ["ben"],
-                    "reply_to": 5,
-                    "ttl_seconds": 86400,
-                    "after": 6,
-                },
-                {"data": {"location": {"lat": 52.52, "lon": 13.4}}, "content_type": "application/geo+json"},
-            ]
-        }
+    model_config = with_examples(
+        {"text": "Hello!", "client_message_id": _KEY},
+        {
+            "text": "See you @ben",
+            "mentions": ["ben"],
+            "reply_to": 5,
+            "ttl_seconds": 86400,
+            "after": 6,
+        },
+        {"data": {"location": {"lat": 52.52, "lon": 13.4}}, "content_type": "application/geo+json"},
     )
 
     content_type: Annotated[
         str | None, Field(min_length=1, max_length=64, pattern=r"^[!-~]+$", examples=["text/plain"])
     ] = None
     ttl_seconds: Annotated[
-        int | None, Field(ge=1, le=MAX_TTL_S, description="Nobody sees the content after that.")
+        int | None, Field(ge=1, le=MAX_TTL_S, description="Hide the content after this time.")
     ] = None
 
 
 class EditMessageBody(ContentBody):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello, all!"}]})
+    model_config = with_examples({"text": "Hello, all!"})
 
 
 class MessageSentResponse(ApiModel):
-    """Committed. The same for every try of the message."""
+    """A committed message. Retries return the same answer."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _ID, "sequence": 7}]})
+    model_config = with_examples({"id": _ID, "sequence": 7})
 
     id: str
     sequence: int
@@ -90,15 +89,15 @@ class MessageSentResponse(ApiModel):
 
 
 class MessageChangedResponse(ApiModel):
-    """Committed: the change is itself an entry of the log, at this sequence."""
+    """A committed change. The change is itself an entry of the log, with this sequence."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"sequence": 9}]})
+    model_config = with_examples({"sequence": 9})
 
     sequence: int
 
 
 class ReactionResponse(ApiModel):
-    """`users` are the first few who reacted, of all emoji of the message together."""
+    """A reaction. `users` has only the first users who reacted to the message, over all its emoji."""
 
     emoji: str
     count: int
@@ -106,9 +105,9 @@ class ReactionResponse(ApiModel):
 
 
 class EntryResponse(ApiModel):
-    """An entry of a chat's log. Which fields it has depends on its kind."""
+    """An entry of a chat's log. Its fields depend on its kind."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ENTRY]})
+    model_config = with_examples(_ENTRY)
 
     id: str
     sequence: int
@@ -117,11 +116,11 @@ class EntryResponse(ApiModel):
     created_at: Time
     state: Annotated[
         Literal["active", "redacted", "expired", "unreadable"],
-        Field(description="Of a message: can its content be seen?"),
+        Field(description="Whether the content of a message is available."),
     ]
-    client_message_id: Annotated[str | None, Field(description="Of the caller's own entries.")] = None
+    client_message_id: Annotated[str | None, Field(description="Only on the caller's own entries.")] = None
     status: Annotated[
-        StatusName | None, Field(description="Of a message: how far it got. Not in large chats.")
+        StatusName | None, Field(description="Delivery status of a message. Absent in large chats.")
     ] = None
     text: str | None = None
     data: Data | None = None
@@ -133,35 +132,33 @@ class EntryResponse(ApiModel):
     expires_at: Time | None = None
     reactions: list[ReactionResponse] | None = None
     refers_to: Annotated[
-        int | None, Field(description="Of an edit, redaction or reaction: the message's sequence.")
+        int | None, Field(description="For an edit, redaction or reaction: the sequence of the message.")
     ] = None
-    emoji: Annotated[str | None, Field(description="Of a reaction: `+` or `-`, then the emoji.")] = None
+    emoji: Annotated[str | None, Field(description="For a reaction: `+` or `-`, then the emoji.")] = None
     name: str | None = None
     role: str | None = None
-    users: Annotated[list[str] | None, Field(description="Who joined, left, or has another role.")] = None
+    users: Annotated[list[str] | None, Field(description="Users who joined, left or changed their role.")] = (
+        None
+    )
     member_count: int | None = None
 
 
 class CoveredRange(ApiModel):
-    """The page is complete for this reader above `after`, up to and with `up_to`."""
+    """The range for which the page is complete: sequences above `after`, up to and including `up_to`."""
 
     after: int
     up_to: int
 
 
 class HistoryResponse(ApiModel):
-    """Newest first. What is not here within `covered_range` is not the caller's to see."""
+    """A page of entries, newest first. The caller may not read sequences in `covered_range` that are not in `entries`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "entries": [_ENTRY],
-                    "covered_range": {"after": 6, "up_to": 7},
-                    "has_older": True,
-                    "has_newer": False,
-                }
-            ]
+    model_config = with_examples(
+        {
+            "entries": [_ENTRY],
+            "covered_range": {"after": 6, "up_to": 7},
+            "has_older": True,
+            "has_newer": False,
         }
     )
 
@@ -172,21 +169,27 @@ class HistoryResponse(ApiModel):
 
 
 class HistoryParams(ApiModel):
-    """One of `before`, `after`, `around`; none: the newest."""
+    """At most one of `before`, `after` and `around`. Without any, the newest entries."""
 
-    before: Annotated[Sequence | None, Field(strict=False, description="Entries below it, newest first.")] = (
-        None
-    )
-    after: Annotated[Position | None, Field(strict=False, description="The oldest entries above it.")] = None
-    around: Annotated[Sequence | None, Field(strict=False, description="Entries on both sides of it.")] = None
+    before: Annotated[
+        Sequence | None, Field(strict=False, description="Return entries before this sequence.")
+    ] = None
+    after: Annotated[
+        Position | None, Field(strict=False, description="Return the oldest entries after this sequence.")
+    ] = None
+    around: Annotated[
+        Sequence | None, Field(strict=False, description="Return entries before and after this sequence.")
+    ] = None
     limit: Annotated[int, Field(ge=1, le=200, strict=False)] = 50
     status: Annotated[
         bool,
-        Field(strict=False, description="Tell of each message how far it got. Without it: two reads less."),
+        Field(
+            strict=False, description="Include the delivery status of each message. `false` saves two reads."
+        ),
     ] = True
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if sum(given is not None for given in (self.before, self.after, self.around)) > 1:
-            raise ValueError("only one of before, after and around")
+            raise ValueError("use only one of `before`, `after` and `around`")
         return self

@@ -1,13 +1,13 @@
-"""One's notifications and their counts over HTTP."""
+"""Schemas of a user's notifications and their counts."""
 
 from typing import Annotated, Literal, Self
 from zlib import crc32
 
 from fastapi import Path, Query
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxSnapshot, NotificationId
@@ -37,16 +37,12 @@ _NOTIFICATION: JsonDict = {
 }
 
 
-def response_example(*examples: JsonDict) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [*examples]})
-
-
 InboxInPath = Annotated[
     InboxId,
-    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="An inbox's name.", examples=["default"]),
+    Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="Name of an inbox.", examples=["default"]),
 ]
 NotificationInPath = Annotated[
-    NotificationId, Path(pattern=ULID, description="A notification's id.", examples=[_ID])
+    NotificationId, Path(pattern=ULID, description="A notification id.", examples=[_ID])
 ]
 NotificationName = Annotated[NotificationId, Field(pattern=ULID, examples=[_ID])]
 CategoryName = Annotated[
@@ -54,7 +50,7 @@ CategoryName = Annotated[
 ]
 
 
-_AT_LEAST = "Broadcasts up to this sequence are in the answer, as another answer told it. Without: a second old at most."
+_AT_LEAST = "Include broadcasts up to this sequence, from a previous answer. Without it, the answer may be up to a second old."
 AtLeast = Annotated[int, Query(ge=0, le=10**12 - 1, description=_AT_LEAST)]
 
 
@@ -62,25 +58,21 @@ class NotificationsParams(ApiModel):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = 20
     category: CategoryName | None = None
-    unread: Annotated[bool, Field(strict=False, description="Only what is unread.")] = False
-    archived: Annotated[bool, Field(strict=False, description="The archive instead of the list.")] = False
+    unread: Annotated[bool, Field(strict=False, description="List only unread notifications.")] = False
+    archived: Annotated[bool, Field(strict=False, description="List archived notifications instead.")] = False
     at_least: Annotated[int, Field(ge=0, le=10**12 - 1, strict=False, description=_AT_LEAST)] = 0
 
 
 class NotificationIdsBody(ApiModel):
-    model_config = response_example({"ids": [_ID]})
+    model_config = with_examples({"ids": [_ID]})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)]
 
 
 class MarkReadBody(ApiModel):
-    """Some notifications, or all up to a time (none given: now), of all or of one category."""
+    """Either `ids`, or all notifications up to `before` (default: now), optionally of one `category`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"}]
-        }
-    )
+    model_config = with_examples({"ids": [_ID]}, {"before": "2026-11-15T02:11:21Z", "category": "news"})
 
     ids: Annotated[list[NotificationName], Field(min_length=1, max_length=100)] | None = None
     before: TimeText | None = None
@@ -89,7 +81,7 @@ class MarkReadBody(ApiModel):
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:
         if self.ids is not None and (self.before is not None or self.category is not None):
-            raise ValueError("some notifications by their ids, or all up to a time: not both")
+            raise ValueError("use either `ids`, or `before` and `category`")
         return self
 
     @property
@@ -98,20 +90,25 @@ class MarkReadBody(ApiModel):
 
 
 class CountsResponse(ApiModel):
-    """Exact, as of this answer."""
+    """Exact unread counts at the time of the answer."""
 
-    model_config = response_example(_COUNTS)
+    model_config = with_examples(_COUNTS)
 
     unread: int
-    unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
-    categories: Annotated[dict[str, int], Field(description="Unread by category.", examples=[{"news": 2}])]
+    unseen: Annotated[
+        int, Field(description="Unread notifications that arrived since the user last opened the inbox.")
+    ]
+    categories: Annotated[
+        dict[str, int], Field(description="Unread notifications by category.", examples=[{"news": 2}])
+    ]
     next_change_at: Annotated[
-        Time | None, Field(description="When a notification expires that is counted: ask again then.")
+        Time | None,
+        Field(description="When the next counted notification expires. Read the counts again then."),
     ] = None
     broadcasts_up_to: Annotated[
         int | None,
         Field(
-            description="The last broadcast entry that is in this answer: `at_least` asks for it elsewhere."
+            description="The last broadcast sequence in this answer. Pass it as `at_least` to other reads."
         ),
     ] = None
 
@@ -130,14 +127,14 @@ class CountsResponse(ApiModel):
 
 
 def counts_etag(snapshot: InboxSnapshot) -> str:
-    """Another one whenever the counts, or what expires next, are other ones."""
+    """Return an ETag that changes with the counts and with the next expiry."""
     direct = f"{snapshot.stored.version}-{snapshot.counts.total}-{snapshot.counts.unseen}"
     tally = snapshot.tally
     if not snapshot.shown.log_index.head:
         return f'"{direct}-{snapshot.next_ms or 0}"'
     by_category = crc32(repr(sorted(tally.by_category.items())).encode())
-    wide = f"{snapshot.broadcast_state.version}-{snapshot.shown.log_index.head}-{tally.total}-{tally.unseen}-{by_category:x}"
-    return f'"{direct}-{wide}-{snapshot.next_change_ms or 0}"'
+    broadcast = f"{snapshot.broadcast_state.version}-{snapshot.shown.log_index.head}-{tally.total}-{tally.unseen}-{by_category:x}"
+    return f'"{direct}-{broadcast}-{snapshot.next_change_ms or 0}"'
 
 
 class NotificationResponse(ApiModel):
@@ -152,7 +149,7 @@ class NotificationResponse(ApiModel):
     is_read: bool
     is_seen: bool
     is_archived: bool
-    version: Annotated[int, Field(description="Above 1: it was amended.")]
+    version: Annotated[int, Field(description="Greater than 1 if the content was changed.")]
     message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
@@ -176,9 +173,9 @@ class NotificationResponse(ApiModel):
 
 
 class NotificationsResponse(ApiModel):
-    """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
+    """A page of notifications, newest first. With a filter, a page may be short or empty although there is a cursor."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {"notifications": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
     )
 
@@ -213,7 +210,7 @@ class CountReasonResponse(ApiModel):
             "unread_again",
             "delivered",
         ],
-        Field(description="What decides whether it is counted."),
+        Field(description="The reason why it is or is not counted."),
     ]
     since: Time
 
@@ -229,9 +226,9 @@ class CountReasonResponse(ApiModel):
 
 
 class ExplainCountsResponse(ApiModel):
-    """Every notification of a user, newest first, and why it is counted or not."""
+    """A user's notifications, newest first, with the reason why each one is or is not counted."""
 
-    model_config = response_example(
+    model_config = with_examples(
         {
             "counts": _COUNTS,
             "notifications": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}],
