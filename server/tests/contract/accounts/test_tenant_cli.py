@@ -156,7 +156,7 @@ def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:
         ({"exp": 1000, "iat": 900}, Code.CREDENTIAL_EXPIRED, "it expired"),
         ({"aud": "other"}, Code.CREDENTIAL_INVALID, "`aud`"),
         ({"sub": "a#b"}, Code.CREDENTIAL_INVALID, "`sub`"),
-        ({"tenant": "nobody-here"}, Code.CREDENTIAL_INVALID, "no tenant"),
+        ({"tenant": "nobody-here"}, Code.CREDENTIAL_INVALID, "does not exist"),
     ):
         token = mint(key, claims_of(**({"tenant": tenant} | claims)))
         error = error_of(run("token", "check", token))
