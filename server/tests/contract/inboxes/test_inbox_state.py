@@ -1,4 +1,4 @@
-"""What the machine does not reach: many that expire at once, clocks that disagree, races, and what each deed costs."""
+"""Inbox operations that the state machine does not reach: many expiries, different clocks, races, costs."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ class Opened(InboxEnv):
         self._before: Counter[str] = Counter()
 
     def spent(self) -> Counter[str]:
-        """Calls by access pattern since the last time."""
+        """Return the calls by access pattern since the last call of this method."""
         now = Counter({row.pattern: int(row.value) for row in self.client.ledger if row.name == "calls"})
         since, self._before = now - self._before, now
         return since
@@ -61,13 +61,13 @@ async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) ->
     async with open_client(tables.url, REGION, tables.prefix) as client:
         ahead = Opened(client)
         behind = Opened(client, ahead.tenant)
-        notice = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
+        notification = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
         await ahead.new("anna")
         ahead.clock.at_ms += 10_000
         await ahead.marker.see_all(ahead.inbox_key("anna"))
         assert (await behind.counted("anna"))[0] == 1
-        await behind.marker.read(behind.inbox_key("anna"), [notice])
-        await behind.withdrawer.withdraw(behind.inbox_key("anna"), notice, 0)
+        await behind.marker.read(behind.inbox_key("anna"), [notification])
+        await behind.withdrawer.withdraw(behind.inbox_key("anna"), notification, 0)
         assert (await behind.counted("anna"))[0] == (await ahead.counted("anna"))[0] == 1
 
 
@@ -87,8 +87,8 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
         owner = at.inbox_key("anna")
         ids = [await at.new("anna", category=1) for _ in range(12)]
         await asyncio.gather(
-            *(at.marker.read(owner, [notice]) for notice in ids[:4]),
-            *(at.marker.archive(owner, [notice]) for notice in ids[4:6]),
+            *(at.marker.read(owner, [notification]) for notification in ids[:4]),
+            *(at.marker.archive(owner, [notification]) for notification in ids[4:6]),
             *(at.deliver("anna", at.new_id(), 2) for _ in range(6)),
             at.withdrawer.withdraw(owner, ids[6], 1),
             at.marker.see_all(owner),
