@@ -106,7 +106,7 @@ async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) ->
         assert await at.counted("anna") == (25, {1: 25}, 25)
 
 
-async def test_what_is_kept_no_longer_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
+async def test_what_is_retention_over_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         at.retention_days = 2

@@ -58,7 +58,7 @@ SOME_MEMBERS = 7  # shown in a chat list: five, and two for concurrent changes
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100
-CHUNK_PARTITIONS = 96  # of the topic `notices` in the largest installation
+CHUNK_PARTITIONS = 96  # of the topic `notifications` in the largest installation
 
 
 # The same values as in `platform.dynamo.sizes`, which a model must not import.

@@ -112,8 +112,8 @@ MESSAGES_DEAD = Topic(
     purpose="The dead-letter queue of `messages`: records that could not be decoded, with their bytes, key and headers. "
     "Added headers have the reason and the original position, so records can be larger than in `messages`.",
 )
-UNREACHED = Topic(
-    name="unreached",
+OFFLINE = Topic(
+    name="offline",
     key="tenant#user",
     order="",
     partitions=Partitions(
@@ -141,7 +141,7 @@ EXPIRED = Topic(
     "receive the expiry with the message. Published at least once, up to two days after the expiry.",
 )
 NOTIFICATIONS = Topic(
-    name="notices",
+    name="notifications",
     key="tenant#job#chunk",
     order="",
     partitions=Partitions(
@@ -157,7 +157,7 @@ NOTIFICATIONS = Topic(
     purpose="Chunks of jobs: notifications to named users, 100 users per chunk.",
 )
 NOTIFICATIONS_DEAD = Topic(
-    name="notices-dead",
+    name="notifications-dead",
     key="that of the record",
     order="",
     partitions=Partitions(
@@ -166,11 +166,11 @@ NOTIFICATIONS_DEAD = Topic(
     retention_s=14 * DAY_S,
     retention_why="Longer than a holiday.",
     max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="The dead-letter queue of `notices`: records that could not be decoded. The job sweeper publishes their chunks "
+    purpose="The dead-letter queue of `notifications`: records that could not be decoded. The job sweeper publishes their chunks "
     "again.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
+TOPICS = (MESSAGES, MESSAGES_DEAD, OFFLINE, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. The plan shows those that still exist and never deletes them."""

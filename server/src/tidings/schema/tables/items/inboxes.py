@@ -137,7 +137,7 @@ BROADCAST_ENTRY = TableItem(
     {
         "kind": TextLimit(16),
         "id": NOTIFICATION,
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "at": MS,
         "category": NumberLimit(3),
         "segment": TextLimit(PART_BYTES["segment"]),
@@ -189,7 +189,7 @@ KEY = TableItem(
     OF_KEY,
     KEY_SORT,
     {
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "job": NOTIFICATION,
         "fingerprint": BlobLimit(32),
         "created_at": TIME,
@@ -276,7 +276,7 @@ JOBS = (
             "kind": TextLimit(16),
             "state": TextLimit(16),
             "inbox": TextLimit(PART_BYTES["inbox"]),
-            "notice": NOTIFICATION,
+            "notification": NOTIFICATION,
             "total": NumberLimit(10),
             "chunks": NumberLimit(6),
             "source": NOTIFICATION,
