@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
-from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import (
@@ -216,13 +215,3 @@ class NoInboxNotifier:
 
     def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
         pass
-
-
-class InboxBus(Protocol):
-    """Raises `UnavailableError`."""
-
-    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
-
-    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
-        """Publish on the channel of an inbox's broadcast log."""
-        ...

@@ -1,7 +1,10 @@
 """Messages about changed broadcast logs, with a bus in memory."""
 
+from typing import override
+
 import pytest
 from fixtures.loops import until
+from fixtures.unused_ports import UnusedBus
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
 from tidings.inboxes import publisher
@@ -14,17 +17,15 @@ ACME = TenantId("acme")
 LOG = BroadcastLogId(ACME, "default")
 
 
-class MemoryBus:
+class MemoryBus(UnusedBus):
     """A bus in memory. The next `away` calls fail."""
 
     def __init__(self, away: int = 0) -> None:
         self.away = away
         self.said: list[tuple[str, BroadcastLogAdvanced]] = []
 
-    async def publish_to_gateway(self, *_: object) -> bool:
-        raise AssertionError
-
-    async def publish_broadcasts(self, _: TenantId, inbox: str, payload: bytes) -> int:
+    @override
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
         if self.away:
             self.away -= 1
             raise UnavailableError("gone")
