@@ -16,8 +16,9 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.requests import Delete, Put, Query
 from tidings.schema.tables.items.inboxes import (
@@ -66,10 +67,8 @@ class DynamoJobStore:
             self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
             for some in batched(items, _CHUNKS_PER_BATCH)
         )
-        try:
+        with translate_write_errors:
             await gather_limited(writes, _WRITERS)
-        except DynamoError as error:
-            raise_write_error(error)
 
     def _ttl(self, job: JobId, order: int) -> dict[str, ItemValue]:
         return _until(job, self._retention_days + order * _LATER_DAYS)
@@ -99,26 +98,20 @@ class DynamoJobStore:
         return True
 
     async def read(self, tenant: TenantId, job: JobId) -> Job | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ, _key(tenant, job, JOB_SORT.render()))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _job_from_item(tenant, job, item)
 
     async def chunk(self, tenant: TenantId, job: JobId, chunk: int) -> Sequence[UserId]:
-        try:
+        with translate_read_errors:
             key = _key(tenant, job, CHUNK_SORT.render(chunk=chunk))
             item = await self._client.get(patterns.READ_CHUNK, key)
-        except DynamoError as error:
-            raise_read_error(error)
         return [] if item is None else [UserId(user) for user in item["uids"]]
 
     async def is_done(self, tenant: TenantId, job: JobId, chunk: int) -> bool:
-        try:
+        with translate_read_errors:
             key = _key(tenant, job, DONE_SORT.render(chunk=chunk))
             return await self._client.get(patterns.READ_DONE, key) is not None
-        except DynamoError as error:
-            raise_read_error(error)
 
     async def mark_done(self, tenant: TenantId, job: JobId, done: ChunkResult) -> None:
         item = _key(tenant, job, DONE_SORT.render(chunk=done.chunk)) | {
@@ -127,10 +120,8 @@ class DynamoJobStore:
             "at": done.at_ms,
             **self._ttl(job, 2),
         }
-        try:
+        with translate_write_errors:
             await self._client.put(patterns.MARK_DONE, item, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def done(self, tenant: TenantId, job: JobId) -> Sequence[ChunkResult]:
         query = Query(
@@ -138,11 +129,9 @@ class DynamoJobStore:
             values={":p": OF_JOB.render(tenant=tenant, job=job), ":d": _DONE},
         )
         found: list[ChunkResult] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.READ_PROGRESS, query):
                 found += [_chunk_result_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
@@ -181,10 +170,8 @@ class DynamoJobStore:
             backward=True,
             start=start,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.LIST, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return [JobId(item["SK"].partition("#")[2]) for item in page.items]
 
     async def due(self, shard: int, now_ms: int) -> Sequence[DueJob]:
@@ -193,17 +180,13 @@ class DynamoJobStore:
             values={":p": DUE.render(shard=shard), ":now": _DUE_BEFORE.render(at_ms=now_ms + 1)},
             limit=_MAX_DUE,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.LIST_DUE, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return [_due_from_item(item) for item in page.items]
 
     async def schedule(self, due: DueJob) -> None:
-        try:
+        with translate_write_errors:
             await self._client.put(patterns.ENQUEUE, _due_item(due), repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def reschedule(self, due: DueJob, later: DueJob) -> bool:
         actions = [
@@ -221,10 +204,8 @@ class DynamoJobStore:
         return True
 
     async def unschedule(self, due: DueJob) -> None:
-        try:
+        with translate_write_errors:
             await self._client.delete(patterns.DEQUEUE, _due_key(due), repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
 
 def due_shard(job: JobId) -> int:

@@ -1,4 +1,4 @@
-"""The machine of inboxes with broadcasts beside direct notifications: segments, schedules, ramps, expiry, joins, recalls."""
+"""The state machine of inboxes with broadcasts in addition: segments, schedules, rollouts, expiry, joins, recalls."""
 
 from collections.abc import Collection, Mapping
 from typing import override
@@ -34,7 +34,7 @@ someone = st.sampled_from(EVERYBODY)
 
 
 class BroadcastMachine(Machine):
-    """One who is new looks at nothing until he comes; from then on he is held against the sets like the others."""
+    """A new user reads nothing before `newcomer_comes`, and is then compared with the sets like the others."""
 
     def __init__(self) -> None:
         self.pros: set[str] = set()
@@ -49,7 +49,7 @@ class BroadcastMachine(Machine):
     @override
     def open(self, client: DynamoClient) -> InboxEnv:
         inboxes = InboxEnv(type(self).make_repository(client), Namespace().tenant, client)
-        # always the same: who is in a step of a ramp hangs on the notification's id, and that on the time
+        # Always the same time: the users of a rollout step depend on the notification's id, which contains the time.
         inboxes.clock.at_ms = inboxes.delivery_clock.at_ms = 1_800_000_000_000
         return inboxes
 
@@ -161,7 +161,7 @@ class BroadcastMachine(Machine):
     @precondition(lambda self: not self.has_come)
     @rule(ago_ms=st.none() | st.sampled_from((500, 5_500, 60_500)))
     def newcomer_comes(self, ago_ms: int | None) -> None:
-        """With a profile that tells since when he is there, or without."""
+        """Let the new user join, with or without a profile that has a creation time."""
         self.has_come = True
         if ago_ms is not None and NEWCOMER not in self.pros | self.vips and not self.had_profile:
             self.wide[NEWCOMER].created_ms = self.now_ms - ago_ms

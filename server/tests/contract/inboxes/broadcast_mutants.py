@@ -1,4 +1,4 @@
-"""Broadcasts with one rule taken away each. The machine must tell every one of them from the real ones."""
+"""Mutants of broadcasts, each without one rule. The state machine must detect every one of them."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ type Mutant = Callable[[pytest.MonkeyPatch], None]
 
 
 def marks_all_but_one(patch: pytest.MonkeyPatch) -> None:
-    """A mark of all misses the newest broadcast."""
+    """Miss the newest broadcast in a mark of all."""
     real = user_state.mark_all_read
 
     def marked_all(sheet: InboxSnapshot, before_ms: int | None, category: int | None) -> BroadcastState:
@@ -25,7 +25,7 @@ def marks_all_but_one(patch: pytest.MonkeyPatch) -> None:
 
 
 def subtracts_the_dead(patch: pytest.MonkeyPatch) -> None:
-    """Counted by subtraction: what was read is taken off, also when its broadcast is gone."""
+    """Count by subtraction: read broadcasts are subtracted, also expired ones."""
 
     def tally(sheet: InboxSnapshot) -> BroadcastCounts:
         board, state = sheet.shown.log_index, sheet.broadcast_state
@@ -37,7 +37,7 @@ def subtracts_the_dead(patch: pytest.MonkeyPatch) -> None:
 
 
 def steps_are_born_read(patch: pytest.MonkeyPatch) -> None:
-    """A step of a ramp is held against marks by the sequence of the first step."""
+    """Compare a rollout step with marks by the sequence of the first step."""
     real = user_state.above_marks_mask
 
     def above_marks(board: BroadcastIndex, state: BroadcastState) -> int:
@@ -68,17 +68,17 @@ def forgets_redactions(patch: pytest.MonkeyPatch) -> None:
 
 
 def knows_no_join(patch: pytest.MonkeyPatch) -> None:
-    """Who comes later gets what was there before his time."""
+    """Show a new user the broadcasts from before they were created."""
     patch.setattr(targeting, "UserBroadcasts", lambda board, reached, _: UserBroadcasts(board, reached, 0))
 
 
 def reaches_everybody(patch: pytest.MonkeyPatch) -> None:
-    """Segments are not asked."""
+    """Ignore segments."""
     patch.setattr(BroadcastIndex, "reached", lambda board, _, __: board.everything)
 
 
 def marks_what_is_unread_again(patch: pytest.MonkeyPatch) -> None:
-    """A mark up to an earlier time takes in what was made unread again after it."""
+    """Cover broadcasts by an earlier mark of all that were made unread again after it."""
     real = user_state.mark_all_read
 
     def marked_all(sheet: InboxSnapshot, before_ms: int | None, category: int | None) -> BroadcastState:

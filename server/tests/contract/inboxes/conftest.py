@@ -1,26 +1,18 @@
-"""Inboxes on both engines; a scene is played in a minute at most."""
+"""Inboxes on both DynamoDB engines."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fixtures.engines import Namespace
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
-type Scene = Callable[[NotificationEnv], Coroutine[Any, Any, None]]
-type Act = Callable[[Scene], None]
+type OpenInboxes = Callable[[], AbstractAsyncContextManager[NotificationEnv]]
 
 
 @pytest.fixture
-def act(tables: Tables, space: Namespace, tmp_path: Path) -> Act:
-    def run(scene: Scene) -> None:
-        async def acted() -> None:
-            async with open_notification_env(tables, space.tenant, tmp_path / "tidings.key") as notifications:
-                await asyncio.wait_for(scene(notifications), 60)
-
-        asyncio.run(acted())
-
-    return run
+def open_inboxes(tables: Tables, space: Namespace, tmp_path: Path) -> OpenInboxes:
+    """Return a function that opens the services of a tenant with the inbox `default`."""
+    return lambda: open_notification_env(tables, space.tenant, tmp_path / "tidings.key")

@@ -1,4 +1,4 @@
-"""Every operation on inboxes in any order, time included, on an engine; counts and lists are held against plain sets."""
+"""A state machine of all inbox operations in any order, with time, on an engine, compared with plain sets."""
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping
@@ -30,7 +30,7 @@ lives_ms = st.none() | st.sampled_from((1_500, 4_500, 30_500, 90_500, HOUR_MS + 
 
 
 class Machine(RuleBasedStateMachine):
-    """The clock moves by full seconds and what expires does so between them: then all agree on what has expired."""
+    """The clock moves by full seconds, and notifications expire between them, so that all clocks agree on the expired ones."""
 
     tables: Tables
     make_repository: Callable[[DynamoClient], InboxRepository] = DynamoInboxRepository
@@ -81,7 +81,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.sent)
     @rule(who=user, which=which, recent=st.booleans())
     def give(self, who: str, which: int, *, recent: bool) -> None:
-        """In any order, late, and again and again."""
+        """Deliver in any order, late, and repeatedly."""
         sent = self.sent[-3:] if recent else self.sent
         notification, category, expires_ms = sent[which % len(sent)]
         wanted = self.wanted[who]
@@ -174,7 +174,7 @@ class Machine(RuleBasedStateMachine):
         return self.run(self.inboxes.listed(who, wanted))
 
     def is_later(self, who: str, *notifications: NotificationId) -> None:
-        """What is given or made unread again is later than all that was before."""
+        """Check that new or reopened notifications are later than all earlier ones."""
         since, there = self.wanted[who].since, self.wanted[who].delivered
         before_ms = max((since[each] for each in there if each in since), default=0)
         for notification in notifications:
@@ -187,7 +187,7 @@ class Machine(RuleBasedStateMachine):
         ]
 
     def some(self, who: str, which: int) -> list[NotificationId]:
-        """One to three of what the user has, now or earlier."""
+        """Return one to three notifications that the user has or had."""
         known = sorted(self.wanted[who].known)
         return [known[(which + step * 7) % len(known)] for step in range(which % 3 + 1)] if known else []
 

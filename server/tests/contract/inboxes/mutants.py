@@ -1,4 +1,4 @@
-"""Inboxes with one rule taken away each. The machine must tell every one of them from the real ones."""
+"""Mutants of inboxes, each without one rule. The state machine must detect every one of them."""
 
 from typing import override
 
@@ -29,7 +29,7 @@ class CountsAgain(DynamoInboxRepository):
 
 
 class NeverExpires(DynamoInboxRepository):
-    """What has expired stays in the counts."""
+    """Expired notifications stay in the counts."""
 
     @override
     async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
@@ -37,7 +37,7 @@ class NeverExpires(DynamoInboxRepository):
 
 
 class CountsBelowMarks(DynamoInboxRepository):
-    """A late chunk is given at the time at which it was sent, and counted whatever was marked since."""
+    """A late chunk is delivered at the time at which it was sent, and counted despite later marks."""
 
     @override
     async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
@@ -49,7 +49,7 @@ class CountsBelowMarks(DynamoInboxRepository):
 
 
 class RedactsTwice(DynamoInboxRepository):
-    """A redaction takes one out of the counts though it was read."""
+    """A redaction takes a read notification out of the counts."""
 
     @override
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
@@ -61,7 +61,7 @@ class RedactsTwice(DynamoInboxRepository):
 
 
 class LeavesMarksBehind(DynamoInboxRepository):
-    """What is made unread again is given no time of its own."""
+    """A notification that is made unread again has no new time."""
 
     @override
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
@@ -70,7 +70,7 @@ class LeavesMarksBehind(DynamoInboxRepository):
 
 
 class ForgetsUnseen(DynamoInboxRepository):
-    """What has expired before it was seen stays unseen."""
+    """A notification that expired before it was seen stays unseen."""
 
     @override
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
@@ -81,7 +81,7 @@ class ForgetsUnseen(DynamoInboxRepository):
 
 
 class ComesBack(DynamoInboxRepository):
-    """A row that was forgotten can be given again: the mark of what is kept is not asked."""
+    """A row that the retention deleted can be delivered again."""
 
     @override
     async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
@@ -96,7 +96,7 @@ class ComesBack(DynamoInboxRepository):
 
 
 class NoTombstones(DynamoInboxRepository):
-    """A redaction leaves nothing where the row has yet to come."""
+    """A redaction before the delivery writes no tombstone."""
 
     @override
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:

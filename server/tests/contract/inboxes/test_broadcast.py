@@ -1,7 +1,7 @@
 """Broadcasts on both engines: sent once, merged at read, started later, step by step, recalled; and what they cost."""
 
 import pytest
-from contract.inboxes.conftest import Act
+from contract.inboxes.conftest import OpenInboxes
 from contract.inboxes.test_send import look_after_all
 from fixtures.inbox_env import DEFAULT
 from fixtures.notifications import NotificationEnv
@@ -31,8 +31,8 @@ async def holders(at: NotificationEnv) -> int:
     return sum([await at.total(user) for user in USERS])
 
 
-def test_everyone_has_it_beside_his_own_notifications_newest_first(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_everyone_has_it_beside_his_own_notifications_newest_first(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await at.given("anna", message={"title": "first"})
         at.clock.ahead_ms += 10
         await send(at, category="sport")
@@ -43,11 +43,9 @@ def test_everyone_has_it_beside_his_own_notifications_newest_first(act: Act) -> 
         sheet = await at.cases.queries.counts(at.owner("anna"))
         assert (sheet.total, sheet.by_category, sheet.unseen) == (3, {1: 1}, 3)
 
-    act(scene)
 
-
-def test_a_mark_of_all_is_for_both_kinds(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_mark_of_all_is_for_both_kinds(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await at.given("anna")
         sent = await send(at)
         assert (await at.cases.marker.read_all(at.owner("anna"))).total == 0
@@ -56,11 +54,9 @@ def test_a_mark_of_all_is_for_both_kinds(act: Act) -> None:
         assert (await at.cases.marker.restore(at.owner("anna"), [sent.notification])).total == 1
         assert (await at.cases.marker.read(at.owner("anna"), [sent.notification])).total == 0
 
-    act(scene)
 
-
-def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = []
         for number in range(5):
             at.clock.ahead_ms += 10
@@ -76,11 +72,9 @@ def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -
         assert [each.row.id for each in pages] == sent[::-1]
         assert third.below is None
 
-    act(scene)
 
-
-def test_a_try_with_the_same_key_is_the_same_broadcast(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_try_with_the_same_key_is_the_same_broadcast(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         first = await send(at, key="k1")
         again = await send(at, key="k1")
         assert (again.notification, again.status.sequence, again.is_new) == (first.notification, 1, False)
@@ -91,11 +85,9 @@ def test_a_try_with_the_same_key_is_the_same_broadcast(act: Act) -> None:
         assert await at.total("anna") == 0
         assert await code_of(send(at, key="k1", segment=None, category="sport")) is Code.IDEMPOTENCY_CONFLICT
 
-    act(scene)
 
-
-def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_what_starts_later_is_new_then_and_not_before(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         starts_ms = at.clock.now_ms() + 60_000
         sent = await send(at, starts_ms=starts_ms)
         assert (sent.status.sequence, at.chunks.refs) == (None, [])
@@ -113,11 +105,9 @@ def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
         assert (await reached(at, sent.notification)).sequence == 2 > (other.status.sequence or 0)
         assert await at.state(sent.jobs[0]) == "done"
 
-    act(scene)
 
-
-def test_a_cancelled_start_never_comes(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_cancelled_start_never_comes(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.jobs.cancel(at.tenant, sent.jobs[0])
         at.clock.ahead_ms += 61_000
@@ -125,11 +115,9 @@ def test_a_cancelled_start_never_comes(act: Act) -> None:
         await at.work()
         assert (await reached(at, sent.notification)).sequence is None
 
-    act(scene)
 
-
-def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_paused_start_that_is_resumed_waits_for_its_time(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.jobs.pause(at.tenant, sent.jobs[0])
         await at.cases.jobs.resume(at.tenant, sent.jobs[0])
@@ -139,11 +127,9 @@ def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
         await at.work()
         assert (await reached(at, sent.notification)).sequence == 1
 
-    act(scene)
 
-
-def test_a_ramp_comes_step_by_step_to_each_user_once(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_ramp_comes_step_by_step_to_each_user_once(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at, steps=(RolloutStep(25), RolloutStep(75, 60)))
         first = await holders(at)
         assert 10 <= first <= 40
@@ -157,11 +143,9 @@ def test_a_ramp_comes_step_by_step_to_each_user_once(act: Act) -> None:
         again = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 100)
         assert await code_of(again) is Code.NO_CHANGE
 
-    act(scene)
 
-
-def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at, steps=(RolloutStep(25), RolloutStep(100, 60)))
         first = await holders(at)
         halted = await at.cases.broadcast.halt(at.tenant, DEFAULT, sent.notification)
@@ -173,11 +157,9 @@ def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(act: Act) -> None:
         more = at.cases.broadcast.ramp(at.tenant, DEFAULT, sent.notification, 50)
         assert await code_of(more) is Code.NO_CHANGE
 
-    act(scene)
 
-
-def test_a_recall_is_one_entry_and_leaves_lists_and_counts(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_recall_is_one_entry_and_leaves_lists_and_counts(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at)
         assert await at.total("anna") == 1
         await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
@@ -189,11 +171,9 @@ def test_a_recall_is_one_entry_and_leaves_lists_and_counts(act: Act) -> None:
         again = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         assert (again, (await reached(at, sent.notification)).head) == (recalled, 2)
 
-    act(scene)
 
-
-def test_what_is_recalled_before_its_start_never_comes(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_what_is_recalled_before_its_start_never_comes(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         at.clock.ahead_ms += 61_000
@@ -201,11 +181,9 @@ def test_what_is_recalled_before_its_start_never_comes(act: Act) -> None:
         await at.work()
         assert (await at.total("anna"), (await reached(at, sent.notification)).sequence) == (0, None)
 
-    act(scene)
 
-
-def test_a_segment_is_asked_when_a_user_looks(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_segment_is_asked_when_a_user_looks(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         people, segments = at.cases.broadcasts.profile_service, at.cases.broadcasts.segments
         assert await code_of(send(at, segment="pros")) is Code.SEGMENT_NOT_FOUND
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
@@ -216,11 +194,9 @@ def test_a_segment_is_asked_when_a_user_looks(act: Act) -> None:
         await people.set(at.tenant, UserId("anna"), {"plan": "free"})
         assert [await at.total(user) for user in ("anna", "ben")] == [0, 1]
 
-    act(scene)
 
-
-def test_a_list_is_another_one_from_the_moment_it_is_made_active(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_list_is_another_one_from_the_moment_it_is_made_active(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         segments, users = at.cases.broadcasts.segments, ("anna", "ben", "cleo")
 
         async def upload(*names: str, version: int | None = None) -> int:
@@ -239,11 +215,9 @@ def test_a_list_is_another_one_from_the_moment_it_is_made_active(act: Act) -> No
         assert [await at.total(user) for user in users] == [1, 1, 0]
         assert await code_of(upload("dora", version=second - 1)) is Code.REQUEST_INVALID
 
-    act(scene)
 
-
-def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_somebody_new_sees_what_came_since_he_did(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await send(at)
         at.clock.ahead_ms += 10_000
         await at.cases.broadcasts.profile_service.set(at.tenant, UserId("anna"), {})
@@ -253,11 +227,9 @@ def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
         told = await at.cases.queries.explain(at.owner("anna"), 10)
         assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
 
-    act(scene)
 
-
-def test_it_expires_by_itself_and_says_when(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_it_expires_by_itself_and_says_when(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         ends_ms = at.clock.now_ms() + 5_000
         await send(at, expires_ms=ends_ms)
         sheet = await at.cases.queries.counts(at.owner("anna"))
@@ -267,11 +239,11 @@ def test_it_expires_by_itself_and_says_when(act: Act) -> None:
         too_long = send(at, expires_ms=at.clock.now_ms() + 91 * 86_400_000)
         assert await code_of(too_long) is Code.REQUEST_INVALID
 
-    act(scene)
 
-
-def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(
+    open_inboxes: OpenInboxes,
+) -> None:
+    async with open_inboxes() as at:
         before = written(at)
         await send(at, key="k1")
         assert written(at) - before <= 10
@@ -281,11 +253,9 @@ def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act
         assert called(at) - calls <= 2
         assert written(at) == units
 
-    act(scene)
 
-
-def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         tracked, other = await send(at, tracks_reads=True), await send(at)
         await at.cases.marker.read(at.owner("anna"), [tracked.notification, other.notification])
         await at.cases.marker.read_all(at.owner("ben"))
@@ -297,8 +267,6 @@ def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> No
         assert rest.below is None
         assert await code_of(readers(at.tenant, DEFAULT, other.notification, 1)) is Code.REQUEST_INVALID
 
-    act(scene)
-
 
 def written(at: NotificationEnv) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "write_units")
@@ -308,8 +276,10 @@ def called(at: NotificationEnv) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "calls")
 
 
-def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_reach_is_told_beforehand_with_how_sure_it_is(
+    open_inboxes: OpenInboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_inboxes() as at:
         segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
         nobody = await at.cases.broadcasts.reach.estimate(at.tenant, None)
@@ -324,5 +294,3 @@ def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pyt
         assert everyone.users == 256 * everyone.met
         assert everyone.low <= 300 <= everyone.high or everyone.seen == 0
         assert pros.met <= pros.seen
-
-    act(scene)

@@ -1,6 +1,6 @@
 """Sending to named users: once each, whatever is repeated; and the inbox's own rules for what may be sent."""
 
-from contract.inboxes.conftest import Act
+from contract.inboxes.conftest import OpenInboxes
 from fixtures.inbox_env import DEFAULT
 from fixtures.notifications import NEWS, NotificationEnv
 from fixtures.use_cases import code_of
@@ -14,8 +14,8 @@ from tidings.schema.tables.patterns import inboxes as patterns
 USERS = [f"user{number:04d}" for number in range(205)]
 
 
-def test_everybody_gets_it_once_and_the_job_tells_so(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_everybody_gets_it_once_and_the_job_tells_so(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await at.send([*USERS, USERS[0]], category="sport", label="all of them", sender="editor")
         assert (sent.total, await at.state(sent.job)) == (205, "running")
         await at.work()
@@ -26,21 +26,19 @@ def test_everybody_gets_it_once_and_the_job_tells_so(act: Act) -> None:
             assert (sheet.counts.total, sheet.counts.by_category) == (1, {1: 1})
         assert await at.messages(USERS[204]) == [{"title": "hello"}]
 
-    act(scene)
 
-
-def test_what_a_notification_says_does_not_stand_in_the_table_in_clear(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_what_a_notification_says_does_not_stand_in_the_table_in_clear(
+    open_inboxes: OpenInboxes,
+) -> None:
+    async with open_inboxes() as at:
         sent = await at.given("anna", message={"title": "for anna alone"})
         content = await at.cases.recall.find(at.tenant, DEFAULT, sent.notification)
         assert content.sealed is not None
         assert b"anna" not in content.sealed
 
-    act(scene)
 
-
-def test_events_that_come_again_give_nothing_again(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_events_that_come_again_give_nothing_again(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await at.send(["anna", "ben"])
         again = list(at.chunks.refs)
         await at.work()
@@ -48,11 +46,9 @@ def test_events_that_come_again_give_nothing_again(act: Act) -> None:
             await at.cases.worker.process(ref)
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 1]
 
-    act(scene)
 
-
-def test_a_try_with_the_same_key_is_the_same_notification(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_try_with_the_same_key_is_the_same_notification(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         first = await at.send(["anna"], key="k1")
         again = await at.send(["anna"], key="k1")
         assert (again.notification, again.job, again.is_new) == (first.notification, first.job, False)
@@ -60,22 +56,18 @@ def test_a_try_with_the_same_key_is_the_same_notification(act: Act) -> None:
         assert await at.total("anna") == 1
         assert await code_of(at.send(["ben"], key="k1")) is Code.IDEMPOTENCY_CONFLICT
 
-    act(scene)
 
-
-def test_a_host_system_id_is_unique_in_its_inbox_if_asked(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_host_system_id_is_unique_in_its_inbox_if_asked(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         first = await at.send(["anna"], host_system_id="order-7", is_unique=True)
         taken = at.send(["anna"], host_system_id="order-7", is_unique=True)
         assert await code_of(taken) is Code.IDEMPOTENCY_CONFLICT
         await at.send(["anna"], host_system_id="order-7")
         assert await at.cases.recall.by_host_id(at.tenant, DEFAULT, "order-7") == first.notification
 
-    act(scene)
 
-
-def test_a_paused_job_stands_still_and_goes_on_where_it_was(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_paused_job_stands_still_and_goes_on_where_it_was(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await at.send(USERS)
         first, *rest = at.chunks.take()
         await at.cases.worker.process(first)
@@ -89,11 +81,9 @@ def test_a_paused_job_stands_still_and_goes_on_where_it_was(act: Act) -> None:
         await at.work()
         assert await at.state(sent.job) == "done"
 
-    act(scene)
 
-
-def test_a_cancelled_job_gives_nothing_more(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_cancelled_job_gives_nothing_more(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await at.send(USERS)
         first, *rest = at.chunks.take()
         await at.cases.worker.process(first)
@@ -107,11 +97,9 @@ def test_a_cancelled_job_gives_nothing_more(act: Act) -> None:
         )
         assert await code_of(at.cases.jobs.resume(at.tenant, sent.job)) is Code.NO_CHANGE
 
-    act(scene)
 
-
-def test_what_got_lost_on_the_way_is_published_again(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_what_got_lost_on_the_way_is_published_again(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         sent = await at.send(USERS)
         lost = at.chunks.take()
         await at.cases.worker.process(lost[1])
@@ -131,8 +119,6 @@ def test_what_got_lost_on_the_way_is_published_again(act: Act) -> None:
         await look_after_all(at)
         assert at.chunks.refs == []
 
-    act(scene)
-
 
 async def look_after_all(at: NotificationEnv) -> None:
     """The queue is of all tenants: those of other tests are looked after too, and nothing comes of it."""
@@ -141,8 +127,8 @@ async def look_after_all(at: NotificationEnv) -> None:
     at.chunks.refs = [ref for ref in at.chunks.refs if ref.tenant == at.tenant]
 
 
-def test_jobs_are_listed_newest_first(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_jobs_are_listed_newest_first(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         jobs = []
         for _ in range(5):
             at.clock.ahead_ms += 10
@@ -152,11 +138,9 @@ def test_jobs_are_listed_newest_first(act: Act) -> None:
         assert [each.job.id for each in (*page.jobs, *rest.jobs)] == jobs[::-1]
         assert rest.below is None
 
-    act(scene)
 
-
-def test_what_the_inbox_does_not_want_is_refused(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_what_the_inbox_does_not_want_is_refused(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         assert await code_of(at.send(["anna"], message={"text": 1})) is Code.CONTENT_INVALID
         assert await code_of(at.send(["anna"], category="cooking")) is Code.REQUEST_INVALID
         assert await code_of(at.send([])) is Code.REQUEST_INVALID
@@ -164,11 +148,9 @@ def test_what_the_inbox_does_not_want_is_refused(act: Act) -> None:
         assert await code_of(at.send(["anna"], message=too_large)) is Code.CONTENT_TOO_LARGE
         assert at.chunks.refs == []
 
-    act(scene)
 
-
-def test_a_retired_category_keeps_its_code_and_takes_no_more(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_retired_category_keeps_its_code_and_takes_no_more(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await at.given("anna", category="sport")
         await at.make_inbox(replace(NEWS, categories=("weather", "traffic")))
         assert await code_of(at.send(["anna"], category="sport")) is Code.REQUEST_INVALID
@@ -180,11 +162,9 @@ def test_a_retired_category_keeps_its_code_and_takes_no_more(act: Act) -> None:
         await at.given("anna", category="sport")
         assert (await at.cases.queries.counts(at.owner("anna"))).counts.by_category == {1: 2}
 
-    act(scene)
 
-
-def test_an_inbox_for_known_users_refuses_who_has_no_profile(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_an_inbox_for_known_users_refuses_who_has_no_profile(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         await at.make_inbox(replace(NEWS, is_for_known_users=True))
         at.cases.configs.evict(at.tenant, DEFAULT)
         known = {**profile_key(at.tenant, UserId("anna")), "version": 1}
@@ -197,5 +177,3 @@ def test_an_inbox_for_known_users_refuses_who_has_no_profile(act: Act) -> None:
         at.cases.configs.evict(at.tenant, DEFAULT)
         await at.given("anna", "ben")
         assert [await at.total(user) for user in ("anna", "ben")] == [2, 1]
-
-    act(scene)

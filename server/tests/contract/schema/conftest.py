@@ -1,4 +1,4 @@
-"""An installation of its own for each test: the tables' control plane on a real engine, under its own prefix."""
+"""A separate installation for each test: the control plane on a real engine, with its own prefix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True)
 class Installation:
-    """What the tests do to an installation: look, bend it by hand, run commands on it."""
+    """An installation that tests describe, change manually and run commands on."""
 
     kind: str
     url: str
@@ -48,7 +48,7 @@ class Installation:
         )
 
     def run(self, *arguments: str, **settings: str) -> Result:
-        """`tidings tables …` with its settings in the environment."""
+        """Run `tidings tables …` with the settings in the environment."""
         environment = {
             "TIDINGS_INSTALLATION": "development",
             "TIDINGS_DYNAMO_ENDPOINT": self.url,
@@ -58,7 +58,7 @@ class Installation:
         return CliRunner(env=environment).invoke(tidings, ["tables", *arguments])
 
     def make(self, table: str, tags: dict[str, str] | None = None, **bent: Any) -> None:
-        """Create a declared table by hand, with some parameters bent."""
+        """Create a declared table with some other parameters."""
         request: Any = create_table(BY_NAME[table], self.name(table), tags or {}) | bent
         self.client.create_table(**{name: value for name, value in request.items() if value is not None})
 
@@ -82,7 +82,7 @@ def installation(
 def fresh_installation(
     request: pytest.FixtureRequest, fleets: Callable[[StartRequest], LocalCluster], space: Namespace
 ) -> Installation:
-    """On an engine that nobody has used: DynamoDB Local builds no index any more once seven tables have a TTL."""
+    """Use a new engine: DynamoDB Local builds no further index once seven tables have a TTL."""
     kind: Literal["local", "dynoxide"] = request.param
     if kind == "dynoxide":
         return install(kind, request.getfixturevalue("dynamo_dynoxide").url, space.table_prefix)

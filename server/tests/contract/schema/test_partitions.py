@@ -1,4 +1,4 @@
-"""partition_key_distributed: with more people no partition key is asked more often, on real engines."""
+"""partition_key_distributed: with more users no partition key gets more requests, on real engines."""
 
 from dataclasses import replace
 
@@ -19,11 +19,11 @@ SHARED = {
     # Every reader of a broadcast reads its content: at most 3,000 reads a second of 4 KB, which DynamoDB can't spread.
     "inbox t#{tenant}M#{notification}",
 }
-"""Kinds of keys that many people share by design, with what bounds the load."""
+"""Kinds of keys that many users share by design, with the bound of their load."""
 
 
 async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
-    """Each of the people does the same: is created, writes to another, reads, gets a notification, sees a broadcast."""
+    """Let each user do the same: be created, write to another, read, get a notification, read a broadcast."""
     own = UseCaseEnv(stage.client, f"{stage.tenant}-{people}", stage.key_file)
     house = RestApp(own)
     users, notifications = house.server(Scope.USERS), house.server(Scope.NOTIFICATIONS)

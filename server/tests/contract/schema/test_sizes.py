@@ -1,4 +1,4 @@
-"""What the engines count as an item's size, found at the edge between one write unit and two."""
+"""Item sizes as engines count them, measured at the limit between one write unit and two."""
 
 import itertools
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ ALIGNED = ["110", "1230", "11.1", "90", "990", "100000000000010"]
 
 
 class Scale:
-    """Weighs a value: pads an item until it costs a second unit."""
+    """Measures a value: pads an item until it costs a second unit."""
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client, self._table = client, table
@@ -52,7 +52,7 @@ class Scale:
         return WRITE_UNIT_BYTES - rest
 
     def _units(self, padding: int, value: dict[str, Any]) -> float:
-        """A new item each time: an old one that is larger would be counted instead."""
+        """Write a new item each time: DynamoDB counts the larger of the old and the new item."""
         item = {"user_id": {"S": next(self._ids)}, "p": {"S": "x" * padding}, "v": value}
         answer = self._client.put_item(TableName=self._table, Item=item, ReturnConsumedCapacity="TOTAL")
         return answer["ConsumedCapacity"]["CapacityUnits"]

@@ -1,4 +1,4 @@
-"""`tidings tables` on real engines: what is applied is there, and what was bent by hand is found and mended."""
+"""`tidings tables` on real engines: apply creates the tables, and finds and repairs manual changes."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -218,7 +218,7 @@ def test_a_table_of_somebody_else_under_the_prefix_is_told_and_left_alone(applie
 
 
 def test_a_table_that_was_ours_is_not_deleted(applied: Installation) -> None:
-    """Where the engine keeps tags; without them nobody can tell whose it was."""
+    """Needs an engine with tags: they show which installation created a table."""
     if TableAspect.TAGS in applied.plane.not_known:
         pytest.skip("this engine has no tags")
     applied.client.create_table(

@@ -14,14 +14,14 @@ from tidings.schema.tables.declaration import BY_NAME
 
 HEADROOM = 1.5
 CHANCE = 4
-"""Items that hashing may put under one key by chance, at the sizes of these tests."""
+"""Items that can have the same hash bucket at random, at the sizes of these tests."""
 
 _PARTITION = re.compile(r"\(?(\S+) = (:\w+)")
 
 
 @dataclass
 class Traffic:
-    """Counts what is read and written under each partition key: `requests[kind][key]`; a Query counts once.
+    """Counts reads and writes of each partition key: `requests[kind][key]`; a Query counts once.
 
     A kind is a declared spelling of a partition key, of a table or an index.
     """
@@ -67,7 +67,7 @@ def _inner(wrapped: Mapping[str, Any]) -> Any:
 
 
 def kind_of(table: str, key: str) -> str:
-    """The declared spelling of this key. Fails for a key that no item of the table has."""
+    """Return the declared template of this key. Fails for a key that no item of the table has."""
     name, _, index = table.partition(" ")
     declared = BY_NAME[name]
     if index:
@@ -84,7 +84,7 @@ def _spelled(template: str) -> str:
 
 @contextmanager
 def watched(client: DynamoClient, prefix: str) -> Iterator[Traffic]:
-    """Count every request that this client sends meanwhile."""
+    """Count every request of this client inside the block."""
     traffic, channel = Traffic(prefix), client._channel
     call = channel.call
 
@@ -100,7 +100,7 @@ def watched(client: DynamoClient, prefix: str) -> Iterator[Traffic]:
 
 
 def concentrated(few: Traffic, many: Traffic) -> dict[str, tuple[int, int]]:
-    """Kinds of keys whose busiest key is asked more often when there are more people, with both counts."""
+    """Return the kinds of keys whose busiest key gets more requests with more users, with both counts."""
     busiest = {kind: (few.busiest(kind)[1], many.busiest(kind)[1]) for kind in many.requests}
     return {
         kind: (before, after)

@@ -1,4 +1,4 @@
-"""Inboxes as their tenants describe them: codes that stay, schemas with versions, what is refused."""
+"""Inbox configurations: permanent codes, versions of schemas, invalid values."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Messages against the schemas of tenants, hostile ones included: bounded in work, and told what is wrong."""
+"""Validation of messages against schemas of tenants, also hostile ones: bounded work, and clear errors."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ TWICE: dict[str, Any] = {
 
 
 def chain(kind: Any, levels: int) -> dict[str, Any]:
-    """`levels` definitions, each of which names the next one twice."""
+    """Return `levels` definitions, each of which refers to the next one twice."""
 
     def filled(part: Any, level: int) -> Any:
         if part == "next":
@@ -47,7 +47,7 @@ def chain(kind: Any, levels: int) -> dict[str, Any]:
 
 
 def refused(schema: dict[str, Any]) -> bool:
-    """Whether it is; refusing is cheap."""
+    """Tell whether the schema is valid. A rejection must be fast."""
     began, code = time.process_time(), None
     try:
         check_schema(schema)

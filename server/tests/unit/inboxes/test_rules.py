@@ -1,4 +1,4 @@
-"""What is unread, row by row; the state machine has the rest."""
+"""Unread rows, one rule at a time; the state machine tests their combinations."""
 
 import pytest
 from msgspec.structs import replace
@@ -76,7 +76,7 @@ def test_a_mark_up_to_now_needs_no_rows_and_one_in_the_past_does() -> None:
 
 
 def test_a_transaction_touches_an_item_once() -> None:
-    """What is archived and comes back stands again, though it was to be dropped."""
+    """A restored notification keeps its expiry entry, although archiving would drop it."""
     row = replace(ROW, expires_ms=NOW + 9_000, read_ms=NOW - 10)
     left = rules.expiry_entry(row)
     assert left is not None

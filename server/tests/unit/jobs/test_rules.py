@@ -1,4 +1,4 @@
-"""How far a job is, and how it is looked after."""
+"""Progress and checks of jobs."""
 
 import pytest
 

@@ -22,8 +22,9 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.requests import Query
 from tidings.platform.redis.client import RedisClient
@@ -48,11 +49,9 @@ class DynamoBroadcastLog:
             values={":p": _partition(log), ":s": ENTRY_SORT.render(sequence=sequence)},
         )
         found: list[BroadcastEntry] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.FOLLOW_BROADCASTS, query):
                 found += [_entry_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def since(self, log: BroadcastLogId, at_ms: int) -> Sequence[BroadcastEntry]:
@@ -63,13 +62,11 @@ class DynamoBroadcastLog:
             backward=True,
         )
         found: list[BroadcastEntry] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.OPEN_BROADCASTS, query):
                 found += [_entry_from_item(item) for item in page.items]
                 if found and found[-1].at_ms < at_ms:
                     break
-        except DynamoError as error:
-            raise_read_error(error)
         return found[::-1]
 
     async def put(self, log: BroadcastLogId, entry: BroadcastEntry) -> BroadcastEntry | None:
@@ -183,10 +180,8 @@ class DynamoReadTracker:
         self, tenant: TenantId, user: UserId, notifications: Collection[NotificationId], at_ms: int
     ) -> None:
         items = [_key(tenant, notification, user) | {"at": at_ms} for notification in notifications]
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.NOTE_READER, puts=items, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def page(
         self, tenant: TenantId, notification: NotificationId, limit: int, below: UserId | None = None
@@ -200,10 +195,8 @@ class DynamoReadTracker:
             limit=limit,
             start=None if below is None else _key(tenant, notification, below),
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.LIST_READERS, query)
-        except DynamoError as error:
-            raise_read_error(error)
         found = [ReadRecord(UserId(item["SK"].partition("#")[2]), int(item["at"])) for item in page.items]
         return ReaderPage(found, found[-1].user if page.start is not None else None)
 

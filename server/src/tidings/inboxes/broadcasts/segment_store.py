@@ -16,8 +16,9 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     ValidationError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.protected_rows import put_if_version
 from tidings.platform.dynamo.requests import Query
@@ -33,10 +34,8 @@ class DynamoSegmentStore:
         self._client = client
 
     async def read(self, tenant: TenantId, name: str) -> Segment | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_SEGMENT, _key(tenant, name))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _segment_from_item(item)
 
     async def listed(self, tenant: TenantId) -> Sequence[Segment]:
@@ -45,11 +44,9 @@ class DynamoSegmentStore:
             values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
         )
         found: list[Segment] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_SEGMENTS, query):
                 found += [_segment_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def write(self, tenant: TenantId, segment: Segment) -> bool:
@@ -98,18 +95,14 @@ class DynamoProfileStore:
         self._client = client
 
     async def read(self, tenant: TenantId, user: UserId) -> Profile | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_PROFILE, profile_key(tenant, user))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _profile_from_item(item)
 
     async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
         keys = [profile_key(tenant, user) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_PROFILES, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         return {UserId(item["SK"].partition("#")[2]) for item in found}
 
     async def set(
@@ -172,20 +165,16 @@ class DynamoProfileStore:
             limit=_PAGE,
             start=None if below is None else profile_key(tenant, below),
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.WALK_DIRECTORY, query)
-        except DynamoError as error:
-            raise_read_error(error)
         profiles = [_profile_from_item(item) for item in page.items]
         return ProfilePage(profiles, profiles[-1].user if page.start is not None else None)
 
     async def _update(self, tenant: TenantId, user: UserId, update: str, values: Attributes) -> None:
-        try:
+        with translate_write_errors:
             await self._client.update(
                 patterns.WRITE_PROFILE, profile_key(tenant, user), update, values=values, repeatable=True
             )
-        except DynamoError as error:
-            raise_write_error(error)
 
 
 def _profile_from_item(item: Item) -> Profile:

@@ -14,7 +14,7 @@ from tidings.kernel.errors import wrap_decoder
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error
+from tidings.platform.dynamo.errors import translate_read_errors
 from tidings.platform.dynamo.protected_rows import put_if_version
 from tidings.platform.dynamo.requests import Query
 from tidings.platform.redis import pubsub
@@ -32,10 +32,8 @@ class DynamoInboxStore:
         self._client = client
 
     async def read(self, tenant: TenantId, inbox: InboxId) -> Inbox | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_CONFIG, _inbox_key(tenant, inbox))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _inbox_from_item(item)
 
     async def listed(self, tenant: TenantId) -> Sequence[Inbox]:
@@ -44,21 +42,17 @@ class DynamoInboxStore:
             values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
         )
         found: list[Inbox] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_CONFIGS, query):
                 found += [_inbox_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
         return await put_if_version(self._client, patterns.WRITE_CONFIG, _item(tenant, inbox), inbox.version)
 
     async def read_defaults(self, tenant: TenantId) -> InboxDefaults | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_SETTINGS, _defaults_key(tenant))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _defaults_from_item(item)
 
     async def write_defaults(self, tenant: TenantId, defaults: InboxDefaults) -> bool:

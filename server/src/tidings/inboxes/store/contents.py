@@ -13,8 +13,8 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Delete, Put, TransactAction
@@ -36,20 +36,16 @@ class DynamoContentStore:
         await self._write(patterns.PUT_CONTENT, [head, _version(tenant, content)])
 
     async def find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notification, _CURRENT))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _content_from_item(item)
 
     async def of(
         self, tenant: TenantId, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationContent]:
         keys = [_key(tenant, notification, _CURRENT) for notification in ids]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_CONTENT, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {(content := _content_from_item(item)).id: content for item in found}
 
     async def amend(self, tenant: TenantId, content: NotificationContent) -> bool:
@@ -95,10 +91,8 @@ class DynamoContentStore:
         return None
 
     async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else _claim_from_item(item)
 
     async def _write(self, pattern: AccessPattern, actions: list[TransactAction]) -> bool:

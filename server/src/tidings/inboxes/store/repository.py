@@ -23,8 +23,9 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, Update
@@ -72,10 +73,8 @@ class DynamoInboxRepository:
             },
             limit=expiring + _COUNT_ITEMS,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.READ_COUNTS, query)
-        except DynamoError as error:
-            raise_read_error(error)
         counts = next(
             (items.counts_from_item(item) for item in page.items if item["SK"] == items.COUNTS_KEY),
             UnreadCounts(),
@@ -91,10 +90,8 @@ class DynamoInboxRepository:
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationRow]:
         keys = [items.row_key(inbox_key, notification) for notification in ids]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_ROW, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {(row := items.row_from_item(item)).id: row for item in found}
 
     async def page(self, inbox_key: InboxKey, below: NotificationId | None, limit: int) -> RowPage:
@@ -105,10 +102,8 @@ class DynamoInboxRepository:
             backward=True,
             start=None if below is None else items.row_key(inbox_key, below),
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.READ_ROWS, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return RowPage([items.row_from_item(item) for item in page.items], has_more=page.start is not None)
 
     async def sent_before(self, inbox_key: InboxKey, at_ms: int) -> Sequence[NotificationRow]:
@@ -121,11 +116,9 @@ class DynamoInboxRepository:
             },
         )
         found: list[NotificationRow] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.RECOUNT, query):
                 found += [items.row_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return [row for row in found if row.sent_ms < at_ms]
 
     async def join(self, inbox_key: InboxKey, state: BroadcastState) -> bool:
@@ -176,21 +169,17 @@ class DynamoInboxRepository:
     ) -> Mapping[UserId, NotificationRow]:
         inbox_keys = [InboxKey(tenant, user, inbox) for user in users]
         partitions = {items.inbox_partition(key): key.user for key in inbox_keys}
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(
                 patterns.PROVE_RECALL, [items.row_key(key, notification) for key in inbox_keys]
             )
-        except DynamoError as error:
-            raise_read_error(error)
         return {partitions[item["PK"]]: items.row_from_item(item) for item in found}
 
     async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
         keys = [items.row_key(inbox_key, notification) for notification in ids]
-        try:
+        with translate_write_errors:
             if keys:
                 await self._client.batch_write(patterns.DELETE_ROWS, deletes=keys, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
 
 def _increment(inbox_key: InboxKey, row: NotificationRow) -> Update:

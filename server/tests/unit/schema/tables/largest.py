@@ -1,4 +1,4 @@
-"""Values for bounds: the largest there is, and any that is allowed."""
+"""Values for limits: the largest one, and any allowed one."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ type Wire = dict[str, Value]
 
 
 def largest_value(bound: AttributeLimit, which: int = 0) -> dict[str, Any]:  # noqa: PLR0911 - a case for each kind of bound
-    """As full as it may be; another `which` gives another one, for sets."""
+    """Return the largest value. Another `which` gives another one, for sets."""
     match bound:
         case TextLimit(size):
             return {"S": f"{which:x>{size}}"}
@@ -84,7 +84,7 @@ def any_value(bound: AttributeLimit) -> st.SearchStrategy[dict[str, Any]]:  # no
 
 
 def _any_text(max_bytes: int) -> st.SearchStrategy[str]:
-    """Of any length up to the bound, in characters of one to four bytes."""
+    """Return texts of any length up to the limit, in characters of one to four bytes."""
 
     def spell(length: int, character: str) -> str:
         return character * (length // len(character.encode()))
@@ -94,7 +94,7 @@ def _any_text(max_bytes: int) -> st.SearchStrategy[str]:
 
 @st.composite
 def any_item(draw: st.DrawFn, table: Table, item: TableItem) -> Wire:
-    """Some of the attributes, each within its bound."""
+    """Return some of the attributes, each within its limit."""
     wire: Wire = {table.partition.name: {"S": draw(any_key(item.partition))}}
     if table.sort and isinstance(item.sort, KeyTemplate):
         wire[table.sort.name] = {"S": draw(any_key(item.sort))}
@@ -115,6 +115,6 @@ def any_parts(template: KeyTemplate) -> st.SearchStrategy[dict[str, str | int]]:
 def any_part(name: str) -> st.SearchStrategy[str] | st.SearchStrategy[int]:
     if name in PART_DIGITS:
         return st.integers(0, 10 ** PART_DIGITS[name] - 1)
-    # the letters that the inbox's keys put behind the tenant are there, to find keys that could be misread
+    # Includes the letters that follow the tenant in the inbox's keys, to find ambiguous keys.
     text = st.text("aBMKDUJQ_t-", min_size=1, max_size=min(5, PART_BYTES[name]))
     return text.map(lambda part: f"a{part}" if name == "tenant" and part.startswith(RESERVED) else part)

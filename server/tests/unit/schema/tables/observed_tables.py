@@ -1,4 +1,4 @@
-"""Tables as an engine would tell of them, made from declared ones: exactly as declared, to be bent by a test."""
+"""Observed tables that are exactly as declared; tests change them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ def as_declared(table: Table, prefix: str = PREFIX) -> ObservedTable:
 
 
 def described(table: Table, **more: Any) -> "TableDescriptionTypeDef":
-    """What AWS answers after it was asked for this table."""
+    """Return the answer of AWS after the creation of this table."""
     request: dict[str, Any] = dict(create_table(table, f"tidings-{table.name}", {}))
     mode, table_class, _ = (request.pop(name) for name in ("BillingMode", "TableClass", "Tags"))
     description: Any = {

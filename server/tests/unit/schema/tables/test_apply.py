@@ -1,4 +1,4 @@
-"""The order of things in `apply_tables`, against an engine that is late, busy or lies; time is a fake clock."""
+"""The order of requests in `apply_tables`, with an engine that is late, busy or ignores them, and a fake clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ class Clock:
 
 @dataclass
 class FakeEngine:
-    """Makes what it is asked for, `late_s` after it says so; may be busy before, or never make it."""
+    """Executes requests `late_s` after their answer. It can be busy before, or ignore them."""
 
     clock: Clock
     there: dict[str, ObservedTable] = field(default_factory=dict)

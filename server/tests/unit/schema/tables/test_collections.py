@@ -1,4 +1,4 @@
-"""item_collection_bounded: what shares a partition key stays below 8 GB, or a metric measures it."""
+"""item_collection_bounded: items with one partition key stay below 8 GB, or a metric measures them."""
 
 from dataclasses import replace
 from types import SimpleNamespace

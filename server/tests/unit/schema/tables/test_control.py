@@ -1,4 +1,4 @@
-"""Calls that only AWS answers, held against botocore's own model of them. The rest is in tests/contract."""
+"""Calls that only AWS supports, checked against botocore's model of them. tests/contract has the others."""
 
 from collections.abc import Iterator
 

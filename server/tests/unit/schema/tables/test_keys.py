@@ -1,4 +1,4 @@
-"""Keys: the tenant comes first, and two different lists of parts never spell the same key."""
+"""Keys: the tenant is first, and two different lists of parts never give the same key."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -26,7 +26,7 @@ def of_indexes(table: Table) -> list[KeyTemplate]:
 
 
 def tenant_of(key: str, table: Table) -> str:
-    """Read back from a key alone, without knowing its template."""
+    """Parse a key without its template."""
     parts = key.split("#")
     if table.name != "inbox":
         return parts[0]

@@ -1,4 +1,4 @@
-"""Topics as brokers would tell of them, for tests."""
+"""Observed topics for tests."""
 
 from tidings.schema.topics.diff import ObservedPartition, ObservedTopic, topic_settings
 from tidings.schema.topics.model import (
@@ -18,7 +18,7 @@ def want(
 
 
 def as_declared(topic: Topic = MESSAGES, **other: str) -> ObservedTopic:
-    """Just as it was created, but for `other` settings (with _ for the dots of their names)."""
+    """Return a topic as declared, except for `other` settings (with _ for the dots of their names)."""
     one = want(topic)
     changed = {name.replace("_", "."): value for name, value in other.items()}
     return ObservedTopic(one.name, partitions(one.partitions, one.replicas), topic_settings(one) | changed)

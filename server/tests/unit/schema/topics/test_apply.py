@@ -1,4 +1,4 @@
-"""How topics are made: the whole plan or nothing, one thing at a time, waiting for each to show."""
+"""`apply_topics`: the whole plan or nothing, one change at a time, waiting for each to show."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FakeCluster(TopicControlPlane):
-    """Shows what was asked for only at the third look, as brokers do."""
+    """Shows a change only at the third request, as brokers do."""
 
     topics: dict[str, ObservedTopic] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)

@@ -47,7 +47,7 @@ def test_larger_installations_have_more_partitions(topic: Topic) -> None:
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
 def test_every_batch_of_the_publisher_fits_into_every_topic(topic: Topic) -> None:
-    """A topic's limit holds for a whole batch; a larger one would be refused with all that is in it."""
+    """A topic's limit applies to a whole batch; a larger batch would be rejected."""
     assert PRODUCER["batch.size"] < topic.max_message_bytes
 
 

@@ -1,4 +1,4 @@
-"""What differs, what is done about it, and what never is."""
+"""Differences of topics: those that are changed, and those that are refused."""
 
 from dataclasses import replace
 

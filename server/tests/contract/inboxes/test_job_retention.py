@@ -1,9 +1,9 @@
 """How long jobs and their users are kept: by the table's TTL, in an order in which nothing looks half done."""
 
 import pytest
-from contract.inboxes.conftest import Act
+from contract.inboxes.conftest import OpenInboxes
 from fixtures.inbox_env import DEFAULT
-from fixtures.notifications import NEWS, NotificationEnv
+from fixtures.notifications import NEWS
 from msgspec.structs import replace
 
 from tidings.app.wiring.inboxes import build_inboxes
@@ -16,10 +16,10 @@ DAY_S = 86_400
 
 
 @pytest.mark.parametrize(("retention_days", "chunk_days"), [(None, None), (30, 93), (365, 368)])
-def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notifications(
-    act: Act, retention_days: int | None, chunk_days: int | None
+async def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notifications(
+    open_inboxes: OpenInboxes, retention_days: int | None, chunk_days: int | None
 ) -> None:
-    async def scene(at: NotificationEnv) -> None:
+    async with open_inboxes() as at:
         await at.make_inbox(replace(NEWS, retention_days=retention_days))
         at.cases.configs.evict(at.tenant, DEFAULT)
         sent = await at.given("anna")
@@ -34,22 +34,18 @@ def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_
         assert await days(listed, LISTED_SORT.render(job=sent.job)) == 90
         assert [await days(job, sort) for sort in ("job", "d#000000", "k#000000")] == [93, 96, chunk_days]
 
-    act(scene)
 
-
-def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         gone, kept = await at.given("anna"), await at.given("anna")
         key = {"PK": OF_JOB.render(tenant=at.tenant, job=gone.job), "SK": "job"}
         await at.client.delete(patterns.DEQUEUE, key)
         listed = await at.cases.jobs.listed(at.tenant, 10)
         assert [each.job.id for each in listed.jobs] == [kept.job]
 
-    act(scene)
 
-
-def test_how_long_is_a_setting(act: Act) -> None:
-    async def scene(at: NotificationEnv) -> None:
+async def test_how_long_is_a_setting(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
         at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, job_retention_days=7)
         sent = await at.given("anna")
         item = await at.client.get(
@@ -57,5 +53,3 @@ def test_how_long_is_a_setting(act: Act) -> None:
         )
         assert item is not None
         assert int(item["ttl"]) == ulid_ms(sent.job) // 1000 + 10 * DAY_S
-
-    act(scene)

@@ -1,4 +1,4 @@
-"""What is said of a log of broadcasts that has moved. No engine: the line is a list."""
+"""Messages about changed broadcast logs, with a bus in memory."""
 
 from typing import override
 
@@ -17,8 +17,8 @@ ACME = TenantId("acme")
 LOG = BroadcastLogId(ACME, "default")
 
 
-class Line(UnusedBus):
-    """`away`: so many more calls fail."""
+class MemoryBus(UnusedBus):
+    """A bus in memory. The next `away` calls fail."""
 
     def __init__(self, away: int = 0) -> None:
         self.away = away
@@ -40,36 +40,36 @@ async def settled(told: BroadcastLogPublisher) -> None:
 
 
 async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
-    told = BroadcastLogPublisher(line := Line())
+    told = BroadcastLogPublisher(bus := MemoryBus())
     told.log_advanced(LOG, 2)
     told.log_advanced(LOG, 1)
     told.broadcast_amended(LOG, "n1")
     told.broadcast_amended(LOG, "n1")
     told.log_advanced(BroadcastLogId(ACME, "other"), 7)
     await settled(told)
-    assert line.said == [("default", BroadcastLogAdvanced(2, ("n1",))), ("other", BroadcastLogAdvanced(7))]
+    assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1",))), ("other", BroadcastLogAdvanced(7))]
 
 
 async def test_while_redis_is_away_words_wait_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
-    told = BroadcastLogPublisher(line := Line(away=3))
+    told = BroadcastLogPublisher(bus := MemoryBus(away=3))
     told.log_advanced(LOG, 1)
     told.broadcast_amended(LOG, "n1")
-    await until(lambda: line.away < 3)
+    await until(lambda: bus.away < 3)
     told.log_advanced(LOG, 2)
     told.broadcast_amended(LOG, "n2")
     await settled(told)
-    assert line.said == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
+    assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
 
 
 async def test_no_more_logs_wait_than_are_allowed_and_those_left_out_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_LOGS", 2)
-    told = BroadcastLogPublisher(line := Line())
+    told = BroadcastLogPublisher(bus := MemoryBus())
     for number in range(4):
         told.log_advanced(BroadcastLogId(ACME, f"inbox-{number}"), 1)
     told.log_advanced(BroadcastLogId(ACME, "inbox-0"), 2)
     await settled(told)
-    assert [inbox for inbox, _ in line.said] == ["inbox-0", "inbox-1"]
+    assert [inbox for inbox, _ in bus.said] == ["inbox-0", "inbox-1"]
     assert told.lost == 2

@@ -1,4 +1,4 @@
-"""What is told of inboxes, to whom, and how it is put together. No engine: routes and line are lists."""
+"""Messages about changed inboxes, their batches and receivers, with routes and bus in memory."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ from tidings.kernel.ids import DeviceId, TenantId, UserId
 ACME = TenantId("acme")
 
 
-class Post(UnusedBus, UnusedRoutes):
-    """Routes and line at once. `away`: so many more calls fail."""
+class MemoryGateways(UnusedBus, UnusedRoutes):
+    """Routes and bus in memory. The next `away` calls fail."""
 
     def __init__(self, **gateways: Sequence[str]) -> None:
         self.gateways = gateways
@@ -61,8 +61,8 @@ def owner(user: str, inbox: str = "default") -> InboxKey:
     return InboxKey(ACME, UserId(user), InboxId(inbox))
 
 
-def news(post: Post) -> InboxChangePublisher:
-    return InboxChangePublisher(post, post, within_s=0.01)
+def news(gateways: MemoryGateways) -> InboxChangePublisher:
+    return InboxChangePublisher(gateways, gateways, within_s=0.01)
 
 
 async def settled(told: InboxChangePublisher) -> None:
@@ -70,8 +70,8 @@ async def settled(told: InboxChangePublisher) -> None:
 
 
 async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
-    post = Post(anna=["g1", "g2", "g1"], ben=["g1"])
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1", "g2", "g1"], ben=["g1"])
+    told = news(gateways)
     for notification in ("n1", "n2"):
         told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notification))
     told.notify(owner("anna"), InboxEvent.COUNTED)
@@ -79,10 +79,10 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
     told.notify(owner("ben", "other"), InboxEvent.COUNTED)
     told.notify(owner("cleo"), InboxEvent.COUNTED)
     await settled(told)
-    assert sorted((gateway, len(words)) for gateway, words in post.said) == [("g1", 3), ("g2", 1)]
-    of_anna = [word for word in post.words() if word.user == "anna"]
+    assert sorted((gateway, len(words)) for gateway, words in gateways.said) == [("g1", 3), ("g2", 1)]
+    of_anna = [word for word in gateways.words() if word.user == "anna"]
     assert of_anna == [InboxChanged(ACME, UserId("anna"), "default", added=("n1", "n2"))] * 2
-    assert post.asked == [["anna", "ben", "cleo"]]
+    assert gateways.asked == [["anna", "ben", "cleo"]]
 
 
 @pytest.mark.parametrize(
@@ -97,51 +97,51 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
 async def test_a_notification_is_told_of_by_what_became_of_it_last(
     happened: list[InboxEvent], word: dict[str, tuple[str, ...]]
 ) -> None:
-    post = Post(anna=["g1"])
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1"])
+    told = news(gateways)
     for each in happened:
         told.notify(owner("anna"), each, NotificationId("n"))
     await settled(told)
-    assert post.words() == [InboxChanged(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
+    assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
 
 
 async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> None:
-    post = Post(anna=["g1"])
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1"])
+    told = news(gateways)
     for number in range(publisher.MAX_NAMED + 3):
         told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(f"n{number:02}"))
     await settled(told)
-    [word] = post.words()
+    [word] = gateways.words()
     assert (len(word.added), word.added[-1], word.has_more) == (publisher.MAX_NAMED, "n12", True)
 
 
 async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
-    post = Post(anna=["g1"])
-    post.away = 3
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1"])
+    gateways.away = 3
+    told = news(gateways)
     told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId("n"))
     await settled(told)
-    assert post.words() == [InboxChanged(ACME, UserId("anna"), "default", added=("n",))]
+    assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", added=("n",))]
 
 
 async def test_what_waits_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_INBOXES", 2)
-    post = Post(anna=["g1"], ben=["g1"], cleo=["g1"])
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1"], ben=["g1"], cleo=["g1"])
+    told = news(gateways)
     for user in ("anna", "ben", "cleo", "anna"):
         told.notify(owner(user), InboxEvent.COUNTED)
     await settled(told)
-    assert ({word.user for word in post.words()}, told.lost) == ({"anna", "ben"}, 1)
+    assert ({word.user for word in gateways.words()}, told.lost) == ({"anna", "ben"}, 1)
 
 
 async def test_what_is_told_while_others_are_being_told_is_not_forgotten() -> None:
-    post = Post(anna=["g1"], ben=["g1"])
-    told = news(post)
+    gateways = MemoryGateways(anna=["g1"], ben=["g1"])
+    told = news(gateways)
     told.notify(owner("anna"), InboxEvent.COUNTED)
-    await until(lambda: post.said)
+    await until(lambda: gateways.said)
     told.notify(owner("ben"), InboxEvent.COUNTED)
-    await until(lambda: len(post.said) == 2)
+    await until(lambda: len(gateways.said) == 2)
     await told.wait_idle(5)
-    assert {word.user for word in post.words()} == {"anna", "ben"}
+    assert {word.user for word in gateways.words()} == {"anna", "ben"}
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Notifications of both kinds against plain sets, on both engines. Each mutant has a story of a few steps in which it shows."""
+"""Both kinds of notifications against plain sets, on both engines. A short sequence of steps detects each mutant."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def marked_all(at: BroadcastMachine) -> None:
 
 
 def read_and_expired(at: BroadcastMachine) -> None:
-    """A read one dies while an unread one lives."""
+    """A read broadcast expires while an unread one is live."""
     at.publish(1, 1_500, None, 100)
     at.counts_and_lists_are_as_the_sets_say()
     at.read("anna", 0)
@@ -40,7 +40,7 @@ def expired_unread(at: BroadcastMachine) -> None:
 
 
 def ramped_after_a_mark(at: BroadcastMachine) -> None:
-    """Somebody who is not in the first step marks all; then the rest gets it."""
+    """A user outside the first step marks all, then the next step includes them."""
     late = "anna"
     while not late_part(at, late):
         at.time_passes(1_000, 0)
@@ -52,7 +52,7 @@ def ramped_after_a_mark(at: BroadcastMachine) -> None:
 
 
 def late_part(at: BroadcastMachine, who: str) -> bool:
-    """Whether the next notification comes to this user in a later step than the first quarter."""
+    """Tell whether the next broadcast reaches this user after the first quarter."""
     made = at.inboxes._created
     notification = at.inboxes.new_id()
     at.inboxes._created = made

@@ -1,4 +1,4 @@
-"""Chunks as they come from Kafka: what can't be one goes to the dead letters, and stops nobody."""
+"""Decoding of chunks from Kafka: an invalid record goes to the dead-letter queue and blocks no other."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Looking after a job: what waits behind lag is left alone, what was lost is published again. And a mutant per rule."""
+"""The job sweeper waits while consumers lag and publishes lost chunks again. With a mutant per rule."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
@@ -14,7 +14,7 @@ ALL = [0, 1, 2, 3]
 
 
 def published(starts_in_ms: int | None = None, lag: int = 1_000) -> JobScene:
-    """A job whose chunks wait behind the lag of other jobs, in both partitions."""
+    """Return a job whose chunks wait behind those of other jobs, in both partitions."""
     scene = JobScene(starts_in_ms)
     scene.topic.ends = [lag + 2, lag + 2]
     return scene
@@ -62,7 +62,7 @@ async def test_what_was_published_again_is_waited_for_before_the_next_time() -> 
 
 
 async def test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published() -> None:
-    """A worker handles it, marks it and commits between our read of the marks and the brokers' answer."""
+    """A worker processes, marks and commits a chunk between the read of the marks and the brokers' answer."""
     scene = published()
     scene.topic.committed = scene.topic.ends
     scene.topic.once_asked = lambda: scene.do(0, 1, 2)
@@ -133,7 +133,7 @@ def publishes_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 class Stale:
-    """Answers with what was read before."""
+    """A store that returns the marks of an earlier read."""
 
     def __init__(self, read: Collection[ChunkResult]) -> None:
         self._read = read

@@ -1,4 +1,4 @@
-"""What the machine does not reach: many that expire at once, clocks that disagree, races, and what each deed costs."""
+"""Inbox operations that the state machine does not reach: many expiries, different clocks, races, costs."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ class Opened(InboxEnv):
         self._before: Counter[str] = Counter()
 
     def spent(self) -> Counter[str]:
-        """Calls by access pattern since the last time."""
+        """Return the calls by access pattern since the last call of this method."""
         now = Counter({row.pattern: int(row.value) for row in self.client.ledger if row.name == "calls"})
         since, self._before = now - self._before, now
         return since

@@ -1,4 +1,4 @@
-"""A worker that dies at any call, before it or after it: whoever goes on gives everybody one notification and one count."""
+"""A worker dies before or after any call: the next worker still delivers one notification to every user."""
 
 import asyncio
 from pathlib import Path
@@ -22,11 +22,11 @@ PLACES += [("inbox.redact_row", count) for count in (1, 50, 100, 101, 104)]
 
 
 class Death(BaseException):
-    """As if by a signal: nobody catches it."""
+    """Ends a worker like a signal: no handler catches it."""
 
 
 class Mortal:
-    """A client whose process dies at the n-th call of a pattern: before it goes out, or before its answer is seen."""
+    """A client whose process dies at the n-th call of a pattern: before the request, or before the answer."""
 
     def __init__(self, client: DynamoClient, pattern: str, count: int, *, is_after: bool) -> None:
         self._client = client
@@ -68,7 +68,7 @@ def test_a_worker_may_die_anywhere(
 def test_nor_does_it_matter_on_the_reference_engine(
     tables_local: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
 ) -> None:
-    """A few of the same: its transactions are ten times slower, and its cancellation reasons are AWS' own."""
+    """Run fewer cases on DynamoDB Local: its transactions are ten times slower, with the cancellation reasons of AWS."""
     asyncio.run(_dies(tables_local, tmp_path / "tidings.key", pattern, count, is_after=is_after))
 
 
@@ -85,7 +85,7 @@ async def _dies(tables: Tables, key_file: Path, pattern: str, count: int, *, is_
 
 
 async def work(at: NotificationEnv, mortal: Mortal) -> bool:
-    """By a worker that may die; then by another, which gets all events again: no offset was committed."""
+    """Process all chunks by a worker that may die, then by another, which gets all events again: no offset was committed."""
     refs = at.chunks.take()
     dying = at.process(mortal)  # type: ignore[arg-type]  # quacks like a client until it dies
     is_over = mortal.is_dead or await _has_died(dying.worker, refs)
@@ -104,7 +104,7 @@ async def _has_died(worker: Any, refs: list[ChunkRef]) -> bool:
 
 
 async def counted(at: NotificationEnv) -> set[int]:
-    """What everybody has: as counted, and as listed."""
+    """Return the numbers of notifications of all users, as counted and as listed."""
     found = await asyncio.gather(*(_has(at, user) for user in USERS))
     return set(found)
 

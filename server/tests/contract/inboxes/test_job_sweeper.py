@@ -1,4 +1,4 @@
-"""Jobs are looked after on a real Kafka: lag is waited for, what was lost is published again."""
+"""The job sweeper with Kafka: it waits while consumers lag, and publishes lost chunks again."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ async def waits_for_lag(
     for _ in range(4):
         at.clock.ahead_ms += 100_000
         await look_after(at, jobs)
-    # A record that the looks had sent would lie before this one.
+    # A record that the sweeps had published would be before this one.
     chunks.publish([log[0]])
     assert await published(connection, 4) == [*log, log[0]]
     async with consuming(at, connection):
@@ -72,7 +72,7 @@ async def waits_for_lag(
 
 
 async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
-    """Read the log, once it has so many records."""
+    """Read the log when it has this number of records."""
     found: list[ChunkRef] = []
     while len(found) < at_least:
         log = await asyncio.to_thread(read_log, connection, NOTIFICATIONS.name)
@@ -81,7 +81,7 @@ async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
 
 
 async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
-    """Look after the jobs of this test alone: the queue is shared by all tenants."""
+    """Sweep only the jobs of this test: all tenants share the queue."""
     queue = DynamoJobStore(at.client)
     for shard in range(queue.due_shards):
         for due in await queue.due(shard, at.clock.now_ms()):
