@@ -20,7 +20,7 @@ from tidings.inboxes.model import (
     UnreadCounts,
 )
 from tidings.jobs.model import Job, JobId
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId
 
 
 class DeliveryOutcome(Enum):
@@ -170,26 +170,6 @@ class JobStarter(Protocol):
     async def start(self, job: Job, /) -> bool:
         """Create the job and publish its chunks. False: an earlier attempt created it."""
         ...
-
-
-class ContentKeys(Protocol):
-    """The content keys of one tenant."""
-
-    def fingerprint(self, text: bytes, /) -> bytes: ...
-
-    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
-
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raise `content_unreadable` if the content was not sealed for this location."""
-        ...
-
-
-class InboxKeys(Protocol):
-    """Raises `keys_unavailable` while the key service is unavailable and no key is cached."""
-
-    async def of(self, tenant: TenantId, /) -> ContentKeys: ...
-
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys: ...
 
 
 class InboxEvent(StrEnum):
