@@ -139,7 +139,7 @@ async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order()
     shelf.hold.set()
     await until(lambda: len(told.frames) == 2)
     assert [frame["counts"]["version"] for frame in told.frames] == [1, 2]
-    assert (told.frames[1]["gone"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
+    assert (told.frames[1]["removed"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
     assert shelf.reads == [[N1], [N2]]
 
 
@@ -162,7 +162,7 @@ async def test_a_notification_added_and_removed_in_between_is_sent_as_removed() 
     at.on_inbox_changed(word(N1))
     at.on_inbox_changed(word(gone=(N1,)))
     await until(lambda: told.frames)
-    assert (told.frames[0]["gone"], told.frames[0].get("added")) == ([N1], None)
+    assert (told.frames[0]["removed"], told.frames[0].get("added")) == ([N1], None)
 
 
 async def test_a_resumed_device_receives_counts_and_has_more() -> None:
