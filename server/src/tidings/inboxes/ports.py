@@ -181,7 +181,7 @@ class ContentKeys(Protocol):
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raise `content_unreadable` if the content was not sealed for this location."""
+        """Raise `decryption_failed` if the content was not sealed for this location."""
         ...
 
 

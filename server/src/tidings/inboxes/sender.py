@@ -134,7 +134,7 @@ class DraftService:
 
     async def _new_claim(self, tenant: TenantId, inbox: Inbox, request: NotificationFields) -> KeyClaim:
         keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
-        text = f"{tenant}#{inbox.id}#notice#".encode() + _encode(request)
+        text = f"{tenant}#{inbox.id}#notification#".encode() + _encode(request)
         return KeyClaim(
             notification=NotificationId(encode_ulid(now_ms, secrets.randbits(80))),
             job=encode_ulid(now_ms, secrets.randbits(80)),
@@ -163,7 +163,7 @@ class DraftService:
             raise TidingsError(
                 Code.IDEMPOTENCY_CONFLICT,
                 f"The inbox already has a notification with `host_system_id` {host!r}.",
-                details={"notice_id": first.notification},
+                details={"notification_id": first.notification},
             )
 
 
@@ -171,7 +171,7 @@ MAX_USERS = 100_000
 
 
 class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
-    uids: Sequence[UserId]
+    user_ids: Sequence[UserId]
 
 
 class SendNotificationResult(NamedTuple):
@@ -196,7 +196,7 @@ class NotificationSender:
 
         Idempotent if `key` is given. Raises `request_invalid` and the errors of `DraftService.make`.
         """
-        users = list(dict.fromkeys(request.uids))
+        users = list(dict.fromkeys(request.user_ids))
         if not 0 < len(users) <= MAX_USERS:
             raise TidingsError(Code.REQUEST_INVALID, f"Send to 1 to {MAX_USERS} users at a time.")
         draft = await self._drafts.make(tenant, inbox, request, key)

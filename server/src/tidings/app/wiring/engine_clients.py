@@ -223,10 +223,10 @@ def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: P
     made = RateLimiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
     counts = made.counts
     host.metrics.counter_callbacks(
-        "limits_total",
+        "rate_limit_decisions_total",
         "Askers that were let in, refused, and among both those that this process counted for itself.",
         "outcome",
-        lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
+        lambda: {"allowed": counts.allowed, "rejected": counts.refused, "local": counts.local},
     )
     return made
 

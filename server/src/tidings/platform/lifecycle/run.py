@@ -50,7 +50,7 @@ class SpanExport(Component):
             "spans_exported_total", "Spans that the collector accepted.", lambda: counts.taken
         )
         metrics.counter_callback(
-            "spans_lost_total", "Spans that the collector did not accept.", lambda: counts.failed
+            "spans_dropped_total", "Spans that the collector did not accept.", lambda: counts.failed
         )
 
     @override
@@ -123,7 +123,7 @@ def _run(
 ) -> ExitCode:
     metrics = Metrics()
     metrics.counter_callback(
-        "log_lines_lost_total", "Log lines that could not be written to stdout.", lambda: sink.lost
+        "log_lines_dropped_total", "Log lines that could not be written to stdout.", lambda: sink.lost
     )
     spans = configure_tracing(identity, options.tracing)
     # The runner is never closed: that would wait for a thread or a task that did not stop in time.

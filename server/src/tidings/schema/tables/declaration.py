@@ -197,7 +197,7 @@ INBOX = Table(
     items=inboxes.INBOX,
     ttl=Ttl("ttl", "keys, jobs, content and log of broadcasts after their retention; never a counted row"),
     backup=Backup.CRITICAL,
-    why="Notices are one access pattern, so they are one table.",
+    why="Notifications are one access pattern, so they are one table.",
     capacity_why="A send to many users is a burst, then nothing.",
 )
 

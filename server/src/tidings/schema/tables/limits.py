@@ -19,7 +19,7 @@ PART_BYTES = {
     "phone": 16,
     "inbox": 32,
     "segment": 64,
-    "notice": 26,
+    "notification": 26,
     "message": 80,
     "host_key": 128,
     "origin": 1,
@@ -58,7 +58,7 @@ SOME_MEMBERS = 7  # of a chat, for its line in a chat list: five, and room for a
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100
-CHUNK_PARTITIONS = 96  # of the topic `notices` at its largest
+CHUNK_PARTITIONS = 96  # of the topic `notifications` at its largest
 
 
 # as in `platform.dynamo.sizes`, which a model may not import

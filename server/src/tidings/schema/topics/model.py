@@ -110,8 +110,8 @@ MESSAGES_DEAD = Topic(
     purpose="Records of `messages` that could not be decoded: the original bytes, key and headers, and in "
     "headers the reason and where it stood. Larger than `messages` allows, for those headers.",
 )
-UNREACHED = Topic(
-    name="unreached",
+OFFLINE = Topic(
+    name="offline",
     key="tenant#user",
     order="",
     partitions=Partitions(
@@ -139,7 +139,7 @@ EXPIRED = Topic(
     "devices have been told with the message when it ends. Comes at least once, and up to two days after that time.",
 )
 NOTIFICATIONS = Topic(
-    name="notices",
+    name="notifications",
     key="tenant#job#chunk",
     order="",
     partitions=Partitions(
@@ -152,20 +152,20 @@ NOTIFICATIONS = Topic(
     retention_s=72 * HOUR_S,
     retention_why="A job that is paused over a weekend goes on; its chunks stand in DynamoDB anyway.",
     max_message_bytes=MEBIBYTE,
-    purpose="Notices to named users, in chunks of 100.",
+    purpose="Notifications to named users, in chunks of 100.",
 )
 NOTIFICATIONS_DEAD = Topic(
-    name="notices-dead",
+    name="notifications-dead",
     key="as the record had it",
     order="",
     partitions=Partitions(small=1, medium=3, large=12, why="One is too many already; somebody must look."),
     retention_s=14 * DAY_S,
     retention_why="Over a holiday.",
     max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="Records of `notices` that could not be decoded. Their jobs are found and published again all the same.",
+    purpose="Records of `notifications` that could not be decoded. Their jobs are found and published again all the same.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
+TOPICS = (MESSAGES, MESSAGES_DEAD, OFFLINE, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. One that still stands is pointed out and never deleted."""

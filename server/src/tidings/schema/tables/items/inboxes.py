@@ -1,4 +1,4 @@
-"""Items of the one table of notices. Keys as the design's section 8 spells them."""
+"""Items of the one table of notifications. Keys as the design's section 8 spells them."""
 
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 from tidings.schema.tables.items.chats import USER
@@ -37,16 +37,16 @@ SETTINGS_SORT = KeyTemplate("st#tenant_settings")
 CONFIG_SORT = KeyTemplate("si#{inbox}")
 CONTENT_SORT = KeyTemplate("v#{version:04d}")
 KEY_SORT = KeyTemplate("k")
-ROW_SORT = KeyTemplate("m#{notice}")
+ROW_SORT = KeyTemplate("m#{notification}")
 COUNTS_SORT = KeyTemplate("c#*")
-EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notice}")
+EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notification}")
 JOB_SORT = KeyTemplate("job")
 CHUNK_SORT = KeyTemplate("k#{chunk:06d}")
 DONE_SORT = KeyTemplate("d#{chunk:06d}")
 LISTED_SORT = KeyTemplate("jb#{job}")
 DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
 DUE = KeyTemplate("t#_Q#{shard}")
-OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notice}")
+OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notification}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
 ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
 SEGMENT_SORT = KeyTemplate("sg#{segment}")
@@ -54,7 +54,7 @@ STATE_SORT = KeyTemplate("c#*#b")
 READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
-NOTIFICATION = TextLimit(PART_BYTES["notice"])
+NOTIFICATION = TextLimit(PART_BYTES["notification"])
 VERSION = NumberLimit(9)
 COUNT = NumberLimit(7)
 BROADCAST = NumberLimit(9)
@@ -137,7 +137,7 @@ BROADCAST_ENTRY = TableItem(
     {
         "kind": TextLimit(16),
         "id": NOTIFICATION,
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "at": MS,
         "category": NumberLimit(3),
         "segment": TextLimit(PART_BYTES["segment"]),
@@ -172,7 +172,7 @@ CONTENT = TableItem(
         "tracked": FlagLimit(),
     },
     max_bytes=34 * 1024,
-    holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
+    holds="`v#0000`: what a notification says now, or that it was redacted; above it every version, immutable",
     growth=Growth("refused: more than 90 versions beside the current one", 91),
 )
 READER = TableItem(
@@ -189,7 +189,7 @@ KEY = TableItem(
     OF_KEY,
     KEY_SORT,
     {
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "job": NOTIFICATION,
         "fingerprint": BlobLimit(32),
         "created_at": TIME,
@@ -215,8 +215,8 @@ DIRECT = TableItem(
         "expires_at_ms": MS,
     },
     max_bytes=1024,
-    holds="a pointer to a notice, and what the user did with it",
-    growth=Growth("planned: 1 million notices in a user's inbox", 1_000_000),
+    holds="a pointer to a notification, and what the user did with it",
+    growth=Growth("planned: 1 million notifications in a user's inbox", 1_000_000),
 )
 COUNTS = TableItem(
     "direct counts",
@@ -263,8 +263,8 @@ EXPIRING = TableItem(
     EXPIRING_SORT,
     {"category": NumberLimit(3), "since": MS, "delivered": MS},
     max_bytes=1024,
-    holds="stands while an unread notice that expires is counted",
-    growth=Growth("no more than the user's notices", 1_000_000),
+    holds="stands while an unread notification that expires is counted",
+    growth=Growth("no more than the user's notifications", 1_000_000),
 )
 JOBS = (
     TableItem(
@@ -276,7 +276,7 @@ JOBS = (
             "kind": TextLimit(16),
             "state": TextLimit(16),
             "inbox": TextLimit(PART_BYTES["inbox"]),
-            "notice": NOTIFICATION,
+            "notification": NOTIFICATION,
             "total": NumberLimit(10),
             "chunks": NumberLimit(6),
             "source": NOTIFICATION,
@@ -291,11 +291,11 @@ JOBS = (
         "chunk",
         OF_JOB,
         CHUNK_SORT,
-        # as lasting as the notices of the inbox: a recall goes through them
+        # as lasting as the notifications of the inbox: a recall goes through them
         {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
-        growth=Growth("refused: more than 100,000 users of a notice", 1_000),
+        growth=Growth("refused: more than 100,000 users of a notification", 1_000),
     ),
     TableItem(
         "done mark",

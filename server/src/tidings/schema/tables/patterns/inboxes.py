@@ -98,14 +98,14 @@ PUT_CONTENT = transact(
     "inbox.put_content",
     (INBOX,),
     "t#TM#id: v#0000 if absent, v#0001",
-    "Keep what a notice says before anything points to it.",
+    "Keep what a notification says before anything points to it.",
 )
 READ_CONTENT = batch_get(
     "inbox.read_content",
     INBOX,
     "(t#TM#id, v#0000) of each",
     PatternRole.SHOWS,
-    "What the notices of a page say now; a redaction or an amendment shows at once.",
+    "What the notifications of a page say now; a redaction or an amendment shows at once.",
     consistency=Consistency.EVENTUAL,
 )
 FIND_CONTENT = get(
@@ -113,19 +113,19 @@ FIND_CONTENT = get(
     INBOX,
     "t#TM#id, v#0000",
     PatternRole.RECORDS,
-    "A notice, before it is amended or redacted.",
+    "A notification, before it is amended or redacted.",
 )
 AMEND_CONTENT = transact(
     "inbox.amend_content",
     (INBOX,),
     "t#TM#id: v#0000 if version = n and not redacted, v#n + 1",
-    "From now on a notice says something else.",
+    "From now on a notification says something else.",
 )
 REDACT_CONTENT = transact(
     "inbox.redact_content",
     (INBOX,),
     "t#TM#id: v#0000 if version = n, v#0001 … v#n deleted",
-    "Empty a notice: who reads it from now on finds nothing.",
+    "Empty a notification: who reads it from now on finds nothing.",
 )
 
 NOTE_READER = batch_write(
@@ -147,14 +147,14 @@ DELIVER = transact(
     "inbox.deliver",
     (INBOX,),
     "t#TU#U#I: m#id if absent, c#* if it is not later, e#ms#id",
-    "Give one user a notice and count it. A row that is there means done.",
+    "Give one user a notification and count it. A row that is there means done.",
 )
 READ_ROWS = query(
     "inbox.read_rows",
     INBOX,
     "t#TU#U#I, begins with m#, descending, limit",
     PatternRole.DELIVERS,
-    "A page of a user's direct notices.",
+    "A page of a user's direct notifications.",
 )
 READ_COUNTS = query(
     "inbox.read_counts",
@@ -168,7 +168,7 @@ READ_ROW = batch_get(
     INBOX,
     "(t#TU#U#I, m#id) of each",
     PatternRole.DELIVERS,
-    "Some direct notices, before a change; after the counts, whose version locks them.",
+    "Some direct notifications, before a change; after the counts, whose version locks them.",
     consistency=Consistency.STRONG,
 )
 PROVE_RECALL = batch_get(
@@ -176,14 +176,14 @@ PROVE_RECALL = batch_get(
     INBOX,
     "(t#TU#U#I, m#id) of each user of a chunk",
     PatternRole.SHOWS,
-    "Who had a notice, who had read it, when it vanished.",
+    "Who had a notification, who had read it, when it vanished.",
     consistency=Consistency.STRONG,
 )
 MARK_ROW = transact(
     "inbox.mark_row",
     (INBOX,),
     "t#TU#U#I: m#id of each, c#* if version = n, e#ms#id of each",
-    "Read, reopen, archive direct notices, with their counts.",
+    "Read, reopen, archive direct notifications, with their counts.",
 )
 MARK_ALL = put(
     "inbox.mark_all",
@@ -195,7 +195,7 @@ MARK_BOTH = transact(
     "inbox.mark_both",
     (INBOX,),
     "t#TU#U#I: c#* if version = n, c#*#b if version = m",
-    "Mark all read or seen before a time, where notices of both kinds are to be marked.",
+    "Mark all read or seen before a time, where notifications of both kinds are to be marked.",
 )
 RECOUNT = query(
     "inbox.recount",
@@ -241,7 +241,11 @@ CLAIM_KEY = put(
     "A send under this key or host_system_id is a repeat from now on. A failed condition returns the first.",
 )
 FIND_KEY = get(
-    "jobs.find_key", INBOX, "t#TK#I#h#key, k", PatternRole.SHOWS, "Which notice has this host_system_id?"
+    "jobs.find_key",
+    INBOX,
+    "t#TK#I#h#key, k",
+    PatternRole.SHOWS,
+    "Which notification has this host_system_id?",
 )
 CREATE = transact(
     "jobs.create",
