@@ -289,6 +289,11 @@ class SimRedis:
     async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         return await self._ask("hint", lambda: self._redis.publish(f"presence {tenant} {user}", payload))
 
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        return await self._ask(
+            "broadcasts", lambda: self._redis.publish(f"broadcasts {tenant} {inbox}", payload)
+        )
+
     def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> Subscription:
         return self._soon(gateway, handler)
 
@@ -297,6 +302,9 @@ class SimRedis:
 
     def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription:
         return self._soon(f"presence {tenant} {user}", handler)
+
+    def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Subscription:
+        return self._soon(f"broadcasts {tenant} {inbox}", handler)
 
     def _soon(self, channel: str, hear: BusHandler) -> Subscription:
         made = Subscription(self._redis, self._network, channel, self._process, hear)

@@ -229,7 +229,7 @@ def _signs(client: SimClient, connection: SimRedis, rows: DynamoChatStore, clock
     presences = SimPresenceStore(connection)
     return EphemeralDeps(
         bus=connection,
-        snapshots=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
+        snapshots=ReceiptSnapshotReader(rows, build_watermark_store(client, clock).rows_now),
         presences=presences,
         access=PresenceAccess(VisibilityStore(client, clock), presences),
         options=EphemeralOptions(presence_grace_s=10.0, presence_refresh_s=60.0),

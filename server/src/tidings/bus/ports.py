@@ -27,6 +27,10 @@ class BusPublisher(Protocol):
         """Publish a presence hint to the gateways whose devices watch the user."""
         ...
 
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        """Publish a change of an inbox's broadcast log to the gateways whose devices watch the inbox."""
+        ...
+
 
 class Subscribed(NamedTuple):
     """Redis confirmed the subscription: later messages arrive. `was_lost`: messages before may have been missed."""
@@ -68,8 +72,6 @@ class BusSubscriber(Protocol):
 
     def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription: ...
 
-
-class BroadcastSubscriber(Protocol):
     def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Subscription:
-        """Subscribe to changes of an inbox's broadcast log, with the guarantees of `BusSubscriber`."""
+        """Subscribe to changes of an inbox's broadcast log."""
         ...

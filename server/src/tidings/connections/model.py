@@ -65,9 +65,16 @@ class RouteLookup(Protocol):
         """Look up routes with a valid lease. Users without a route are left out of `found`. Never raises."""
         ...
 
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        """Delete the route if gateway and epoch match. Return False if it was another one or did not exist.
+
+        Raises `UnavailableError`; the route may have been deleted.
+        """
+        ...
+
 
 class ConnectionRegistry(RouteLookup, Protocol):
-    """Routes, for gateways. `register`, `reregister` and `remove` raise `UnavailableError`; they may have been applied."""
+    """Routes, for gateways. `register` and `reregister` raise `UnavailableError`; they may have been applied."""
 
     async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
         """Register a new socket, with a higher epoch than every earlier route of the device."""
@@ -79,8 +86,4 @@ class ConnectionRegistry(RouteLookup, Protocol):
 
     async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
         """Extend the leases. A failure of one does not affect the others."""
-        ...
-
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        """Delete the route if gateway and epoch match. Return False if it was another one or did not exist."""
         ...

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from tidings.bus.model import Push, ResumeSignal, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
-from tidings.connections.model import GatewayId, LookupResult, Route
+from tidings.connections.model import GatewayId, LookupResult, Route, RouteLookup
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
-from tidings.delivery.ports import NotifyOffline, OfflineQueue, RouteLookup
+from tidings.delivery.ports import NotifyOffline, OfflineQueue
 from tidings.kernel.concurrency import gather_limited, gather_results
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints

@@ -1,10 +1,10 @@
-"""Ports of delivery: chat rows, watermarks, the offline queue, routes and delivery checkpoints."""
+"""Ports of delivery: chat rows, watermarks, the offline queue and delivery checkpoints."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from tidings.chats.model import Membership
-from tidings.connections.model import GatewayId, LookupResult, Route
+from tidings.connections.model import LookupResult
 from tidings.delivery.model import (
     ChatFlags,
     ChatRow,
@@ -17,7 +17,7 @@ from tidings.delivery.model import (
     WatermarkAdvanced,
     WatermarkUpdate,
 )
-from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 
 
@@ -94,20 +94,6 @@ class OfflineQueue(Protocol):
 
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         """Delete acknowledged messages. Idempotent."""
-        ...
-
-
-class RouteLookup(Protocol):
-    """Routes in the connection registry."""
-
-    async def look_up(
-        self, tenant: TenantId, users: Sequence[UserId]
-    ) -> LookupResult[UserId, Sequence[Route]]:
-        """Return routes by user. Users without a route are omitted; users of a silent shard are `unknown`."""
-        ...
-
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        """Delete a route if gateway and epoch match. Raises `UnavailableError`."""
         ...
 
 

@@ -1,28 +1,14 @@
 """Ports of receipts and presence. All reads of DynamoDB are strongly consistent."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.chats.model import Chat, Membership
 from tidings.delivery.model import ChatRow
 from tidings.ephemeral.model import PresenceRecord
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 
-
-class ChatReader(Protocol):
-    async def chat(self, chat: ChatKey) -> Chat | None: ...
-
-    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
-
-    async def members(self, chat: ChatKey) -> Sequence[Membership]:
-        """Read everyone who is or was a member."""
-        ...
-
-
-class WatermarkReader(Protocol):
-    async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
-        """Read chat rows. They include every receipt that was published before the call."""
-        ...
+type RowReader = Callable[[ChatKey, Sequence[UserId]], Awaitable[Mapping[UserId, ChatRow]]]
+"""Reads chat rows. They include every receipt that was published before the call."""
 
 
 class PresenceStore(Protocol):

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple, final
 from tidings.bus.model import ChatRowChanged, OwnReadAdvanced, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
 from tidings.chats.model import ChatType, Membership, chat_type
+from tidings.chats.ports import MembershipReader
 from tidings.connections.model import GatewayId, RouteLookup
 from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
-from tidings.ephemeral.ports import ChatReader, WatermarkReader
+from tidings.ephemeral.ports import RowReader
 from tidings.kernel.concurrency import gather_results
 from tidings.kernel.debouncer import Debouncer, ErrorReporter
 from tidings.kernel.errors import UnavailableError
@@ -125,16 +126,16 @@ NOBODY: Final = ReceiptSnapshot((), frozenset())
 
 @final
 class ReceiptSnapshotReader:
-    def __init__(self, chats: ChatReader, watermarks: WatermarkReader) -> None:
+    def __init__(self, chats: MembershipReader, read_rows: RowReader) -> None:
         self._chats = chats
-        self._watermarks = watermarks
+        self._read_rows = read_rows
 
     async def read_snapshot(self, chat: ChatKey) -> ReceiptSnapshot:
         """Read the receipts of a chat. One snapshot serves all devices that watch it."""
         if await self._is_large(chat):
             return NOBODY
         members = [member for member in await self._chats.members(chat) if member.is_member]
-        rows = await self._watermarks.rows_now(chat, [member.user for member in members])
+        rows = await self._read_rows(chat, [member.user for member in members])
         silenced = frozenset(member.user for member in members if _is_silenced(member))
         return ReceiptSnapshot([_receipt(member, rows.get(member.user)) for member in members], silenced)
 

@@ -7,9 +7,9 @@ import msgspec
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
 from tidings.bus.ports import (
-    BroadcastSubscriber,
     BusEvent,
     BusHandler,
+    BusSubscriber,
     Subscribed,
     Subscription,
     SubscriptionLost,
@@ -76,14 +76,14 @@ class BroadcastNotifier:
     def __init__(
         self,
         cases: InboxUseCases | None,
-        broadcast_subscriber: BroadcastSubscriber | None,
+        subscriber: BusSubscriber | None,
         on_error: ErrorReporter,
         *,
         clock: Clock,
         spread_s: float,
     ) -> None:
         self._cases = cases
-        self._subscriber = broadcast_subscriber
+        self._subscriber = subscriber
         self._report = on_error
         self._clock = clock
         self._spread_s = spread_s

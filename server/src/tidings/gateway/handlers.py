@@ -221,7 +221,7 @@ async def get_counts(context: RequestContext, frame: GetCounts) -> InboxCounts:
     inboxes = _inboxes(context)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)
     counts = counts_frame(await inboxes.read.counts(_inbox_key(context, inbox), frame.at_least), inbox)
-    context.node.inboxes.answered(context.device, frame, counts)
+    context.node.inboxes.on_answered(context.device, frame, counts)
     return counts
 
 
@@ -237,7 +237,7 @@ async def list_notifications(context: RequestContext, frame: ListNotifications) 
     key = _inbox_key(context, inbox)
     page = await inboxes.read.page(key, frame.limit, wanted, frame.cursor, frame.at_least)
     answer = notification_page_frame(page, inbox)
-    context.node.inboxes.answered(context.device, frame, answer)
+    context.node.inboxes.on_answered(context.device, frame, answer)
     return answer
 
 
@@ -246,7 +246,7 @@ async def mark_notifications(context: RequestContext, frame: MarkNotifications) 
     _check_mark(frame)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)
     counts = counts_frame(await _mark(inboxes, _inbox_key(context, inbox), inbox, frame), inbox)
-    context.node.inboxes.answered(context.device, frame, counts)
+    context.node.inboxes.on_answered(context.device, frame, counts)
     return counts
 
 

@@ -87,7 +87,7 @@ class InboxNotifier:
         self._watchers.setdefault(inbox_key, {})[device] = None
         self.broadcasts.enter(device, inbox)
 
-    def answered(
+    def on_answered(
         self, device: ConnectedDevice, asked: Struct, answer: InboxCounts | NotificationPage
     ) -> None:
         """Note the broadcasts of an answer, so that they are not announced again. A list counts if it is the unfiltered first page."""
@@ -103,7 +103,7 @@ class InboxNotifier:
                 self._watchers.pop(inbox_key, None)
             self.broadcasts.leave(device, inbox_key.inbox)
 
-    def live(self, device: ConnectedDevice) -> None:
+    def on_live(self, device: ConnectedDevice) -> None:
         """Update a device that has resumed."""
         # Race: a worker changes the inbox and looks up routes before this device has registered its route again. No
         # message reaches this gateway, so send the counts and tell the device to list the inbox.
@@ -111,7 +111,7 @@ class InboxNotifier:
             self._updates.setdefault(inbox_key, _InboxUpdates()).has_more = True
             self._reads.add(inbox_key)
 
-    def noticed(self, change: InboxChanged) -> None:
+    def on_inbox_changed(self, change: InboxChanged) -> None:
         inbox_key = InboxKey(change.tenant, change.user, InboxId(change.inbox))
         if inbox_key in self._watchers:
             self._updates.setdefault(inbox_key, _InboxUpdates()).add(change)

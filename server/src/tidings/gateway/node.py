@@ -164,8 +164,8 @@ class GatewayNode:
         leaves, device.late_leaves = device.late_leaves, None
         for chat, at in (leaves or {}).items():
             self._on_late_leave(device, chat, at)
-        self.ephemeral.live(device)
-        self.inboxes.live(device)
+        self.ephemeral.on_live(device)
+        self.inboxes.on_live(device)
 
     def on_message(self, channel: LargeChatChannel, payload: bytes, /) -> None:
         """Receive a message from the channel of a large chat."""
@@ -211,9 +211,9 @@ class GatewayNode:
                     if device is not None:
                         self.resuming.resume_again(device)
             case InboxChanged():
-                self.inboxes.noticed(message)
+                self.inboxes.on_inbox_changed(message)
             case OwnReadAdvanced():
-                self.ephemeral.own_read(message)
+                self.ephemeral.on_own_read(message)
             case ChatRowChanged():
                 self.chat_rows.changed(message)
             case ConnectionReplaced():
@@ -229,7 +229,7 @@ class GatewayNode:
         except UnavailableError:
             return
         if existed:
-            self.ephemeral.unrouted(key.tenant, key.user)
+            self.ephemeral.on_unregistered(key.tenant, key.user)
 
     async def _on_undelivered(self, push: UndeliveredPush) -> None:
         """Remove the stale route of a push. If its user has no other device, publish an offline event."""
@@ -291,7 +291,7 @@ class GatewayNode:
 def _inboxes(deps: NodeDeps, on_error: ErrorReporter) -> InboxNotifier:
     broadcasts = BroadcastNotifier(
         deps.inboxes,
-        deps.broadcast_subscriber,
+        deps.subscriber,
         on_error,
         clock=deps.clock,
         spread_s=deps.options.broadcast_spread_s,

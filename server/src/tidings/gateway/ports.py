@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
-from tidings.bus.ports import BroadcastSubscriber, BusPublisher, BusSubscriber
+from tidings.bus.ports import BusPublisher, BusSubscriber
 from tidings.chats.model import MemberStatus
 from tidings.connections.model import ConnectionRegistry, GatewayId
 from tidings.delivery.chat_list import ChatList
@@ -102,7 +102,6 @@ class NodeDeps:
     ephemeral: EphemeralDeps
     notify_offline: NotifyOffline
     inboxes: InboxUseCases | None = None
-    broadcast_subscriber: BroadcastSubscriber | None = None
     failpoints: Failpoints = NO_PAUSES
     clock: Clock = field(default_factory=SystemClock)
     options: NodeOptions = field(default_factory=NodeOptions)

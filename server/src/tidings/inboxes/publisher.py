@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
-from tidings.connections.model import GatewayId
+from tidings.bus.ports import BusPublisher
+from tidings.connections.model import GatewayId, RouteLookup
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.model import InboxKey, NotificationId
-from tidings.inboxes.ports import InboxBus, InboxEvent, RouteLookup
+from tidings.inboxes.ports import InboxEvent
 from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
@@ -43,7 +44,7 @@ class _PendingAdvance:
 class BroadcastLogPublisher:
     """Publishes one message per changed log. Belongs to one event loop. `lost` counts dropped messages."""
 
-    def __init__(self, bus: InboxBus) -> None:
+    def __init__(self, bus: BusPublisher) -> None:
         self._bus = bus
         self._pending: dict[BroadcastLogId, _PendingAdvance] = {}
         self._debouncer = Debouncer(self._flush, 0, _report)
@@ -121,7 +122,7 @@ class InboxChangePublisher:
     Belongs to one event loop. `lost` counts inboxes whose message was dropped.
     """
 
-    def __init__(self, routes: RouteLookup, bus: InboxBus, *, within_s: float = FLUSH_S) -> None:
+    def __init__(self, routes: RouteLookup, bus: BusPublisher, *, within_s: float = FLUSH_S) -> None:
         self._logs = BroadcastLogPublisher(bus)
         self._routes = routes
         self._bus = bus

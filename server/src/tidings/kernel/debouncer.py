@@ -34,10 +34,6 @@ class Debouncer:
         """Return whether no window is open and no flush runs."""
         return self._timer is None and self._task is None
 
-    @property
-    def is_flushing(self) -> bool:
-        return self._task is not None
-
     def schedule(self) -> None:
         """Make sure that a flush starts after this call, within a window if none is running."""
         self._is_scheduled = True

@@ -217,12 +217,10 @@ class Audit:
             return {}  # Without Kafka nothing can be republished either.
 
     async def _create_checkpoints(self, missing: Sequence[LaggingChat]) -> None:
-        """Create checkpoints that Redis has lost, below the first unprocessed entry.
-
-        Race: a worker that has no checkpoint of a chat processes the chat's next entry while we audit older ones. Its
-        checkpoint would also cover the older entries, which were never processed. Checkpoints advance without gaps, so
-        it cannot advance past the one that we create.
-        """
+        """Create checkpoints that Redis has lost, below the first unprocessed entry."""
+        # Race: a worker without a checkpoint of the chat processes its next entry while we audit older ones. Its new
+        # checkpoint would also cover the older entries, which were never processed. A checkpoint advances without gaps,
+        # so once this one exists, the worker must process the older entries first.
         await gather_limited(map(self._create_checkpoint, missing), self.policy.at_once)
 
     async def _create_checkpoint(self, lagging: LaggingChat) -> None:
@@ -256,6 +254,8 @@ class Audit:
             return
         after = lagging.first - 1 if checkpoint is None else checkpoint
         try:
+            # Race: a worker processes the entries while we read and publish them. It then receives them twice, which is
+            # harmless: rows and watermarks only advance, and devices ignore entries that they have.
             entries = await self.read_entries(lagging.chat, after, lagging.newest)
             await self.failpoints.hit("relay.publishes")
             if entries:

@@ -95,16 +95,12 @@ class Relay:
     async def stop(self) -> None:
         """Release all leases with their checkpoints, so that other processes can continue at once."""
         for shard in tuple(self._owned):
+            # Stop reading first: a record read after the release would be audited by two processes.
             owned = await self._stop_reading(shard)
             try:
                 await self.leases.release(shard, owned.checkpoint)
             except UnavailableError as error:
                 _log.warning("lease not released, it expires instead: %s", error)
-
-    async def tend(self) -> None:
-        """Renew all leases, then claim others."""
-        await self.renew()
-        await self.claim()
 
     async def renew(self) -> None:
         """Renew all leases concurrently, drop those that are lost, release those of finished shards."""
@@ -149,11 +145,14 @@ class Relay:
         owned = self._owned[shard]
         if owned.task.done():
             owned.task.result()
+        # Race: the reader adds records and the audit removes others while the renewal is in flight. The checkpoint that we
+        # send is the one of now: everything before it is processed, so it is at most too low.
         checkpoint = owned.checkpoint
         await self.failpoints.hit("relay.renews")
         try:
             is_mine = await self.leases.renew(shard, checkpoint)
         except UnavailableError:
+            # The lease may have been renewed. Continue until it has certainly expired by our own clock.
             is_mine = self.leases.holds(shard)
         # Race: `claim`, in its own task, finds that the shard has left the stream and releases it while we renew it here.
         if self._owned.get(shard) is not owned:

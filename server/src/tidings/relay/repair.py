@@ -63,6 +63,8 @@ class Repair:
             entries = await self._reader.between(chat, after, up_to)
             if not entries:
                 return
+            # Race: a worker writes the same rows at the same time. Both writes are conditional on the row's sequence, so
+            # rows only advance, in any order of the two.
             missed = await self._rows.handle(chat, entries)
             if missed is not None and missed.after < after:
                 await self._process(chat, missed.after, after)

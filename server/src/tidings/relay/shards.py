@@ -25,11 +25,10 @@ class _WatchedLease(NamedTuple):
 
 
 class ClaimResult(NamedTuple):
-    """`has_gap`: the parent shard left the stream before it was audited. `was_free`: no other process held the lease."""
+    """`has_gap`: the parent shard left the stream before it was audited."""
 
     lease: Lease
     has_gap: bool
-    was_free: bool
 
 
 class _HeldLease(NamedTuple):
@@ -49,10 +48,6 @@ class ShardLeases:
     _held: dict[ShardId, _HeldLease] = field(default_factory=dict)
     _finished: dict[ShardId, Lease] = field(default_factory=dict)
 
-    @property
-    def held_shards(self) -> Sequence[ShardId]:
-        return tuple(self._held)
-
     async def claims(self, shards: Sequence[StreamShard], limit: int) -> AsyncIterator[ClaimResult]:
         """Read the leases once, then take up to `limit` that are free, or one that another process holds.
 
@@ -68,11 +63,15 @@ class ShardLeases:
             if wanted is None or wanted in self._held:
                 return
             has_gap = wanted not in leases and rules.has_gap(by_id[wanted], shards, leases)
+            # Race: two processes read the same free lease and both try to take it. The write is conditional on the counter
+            # that was read, so one of them gets None and reads the leases again in its next round.
             taken = await self._take(wanted, leases.get(wanted))
             if taken is None:
                 return
             leases[wanted] = taken
-            yield ClaimResult(taken, has_gap, wanted in free)
+            yield ClaimResult(taken, has_gap)
+            # Race: the process that we took this lease from reads the shard until its next renewal fails. Both may
+            # republish an entry, which is harmless. The counter keeps it from overwriting our checkpoint.
             if wanted not in free:
                 return
             free.discard(wanted)
@@ -91,7 +90,7 @@ class ShardLeases:
         held = self._held.get(shard)
         if held is None:
             return False
-        began = self.clock.monotonic()
+        began = self.clock.monotonic()  # before the write, see `holds`
         renewed = await self.store.renew(held.lease, checkpoint)
         if renewed is None:
             self.drop(shard)
@@ -105,11 +104,9 @@ class ShardLeases:
             await self.store.release(held.lease, checkpoint)
 
     def holds(self, shard: ShardId) -> bool:
-        """Report whether the lease is still valid, by our own clock.
-
-        Race: we could not renew, and another process waits for the lease to expire. It starts to count when it sees our
-        last write, which is after we started that write. So our count ends first, and never do both read the shard.
-        """
+        """Report whether the lease is still valid, by our own clock."""
+        # Race: we cannot renew, and another process waits for the lease to expire. It counts from when it saw our last
+        # write; we count from before we started that write. So we stop reading before it takes the lease.
         held = self._held.get(shard)
         return held is not None and self.clock.monotonic() - held.since < self.lease_s
 

@@ -1,4 +1,4 @@
-"""Presence on real servers, single and clustered: by the leases, with what devices said of their own route."""
+"""Presence on real servers, single and clustered: by leases and away flags of routes."""
 
 from fixtures.loops import until
 from fixtures.redis_cluster import Connect, Servers
@@ -26,7 +26,7 @@ async def found(redis: RedisClient, user: UserId = ANNA) -> PresenceRecord:
     return (await RedisPresenceStore(redis).read(ACME, [user]))[user]
 
 
-async def test_one_is_online_while_one_of_his_devices_is_and_away_while_all_are(
+async def test_a_user_is_online_while_one_device_is_and_away_while_all_are(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
@@ -43,7 +43,7 @@ async def test_one_is_online_while_one_of_his_devices_is_and_away_while_all_are(
         assert await found(redis) == ONLINE
 
 
-async def test_what_was_said_on_an_earlier_route_does_not_count(servers: Servers, connect: Connect) -> None:
+async def test_the_away_flag_of_an_earlier_route_is_ignored(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         routes, presence = RedisConnectionRegistry(redis, lease_s=60), RedisPresenceStore(redis)
         old = (await routes.register(PHONE, HERE)).epoch
@@ -56,7 +56,7 @@ async def test_what_was_said_on_an_earlier_route_does_not_count(servers: Servers
         assert await found(redis) == AWAY
 
 
-async def test_who_left_was_last_seen_when_he_did(servers: Servers, connect: Connect) -> None:
+async def test_a_removed_route_sets_last_seen(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         routes = RedisConnectionRegistry(redis, lease_s=60)
         epoch = (await routes.register(PHONE, HERE)).epoch
@@ -69,7 +69,7 @@ async def test_who_left_was_last_seen_when_he_did(servers: Servers, connect: Con
         assert gone.disconnected_ms < 60_000
 
 
-async def test_who_is_not_renewed_was_last_seen_at_the_last_heartbeat(
+async def test_an_expired_route_was_last_seen_at_the_last_heartbeat(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
@@ -85,11 +85,11 @@ async def test_who_is_not_renewed_was_last_seen_at_the_last_heartbeat(
         while not await looked():
             assert last[-1] == ONLINE
         assert last[-1].disconnected_ms is not None
-        # a heartbeat came too late on a slow machine, then the route was gone before it
+        # On a slow machine a heartbeat may be too late: then the route had expired before it.
         assert last[-1].disconnected_ms >= 300 or renewed.lost
 
 
-async def test_when_somebody_was_last_seen_is_known_for_a_month(servers: Servers, connect: Connect) -> None:
+async def test_last_seen_is_stored_for_a_month(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         routes = RedisConnectionRegistry(redis, lease_s=60)
         await routes.register(PHONE, HERE)
@@ -98,7 +98,7 @@ async def test_when_somebody_was_last_seen_is_known_for_a_month(servers: Servers
     assert 29 * 86_400 < left_s <= 30 * 86_400
 
 
-async def test_signs_and_hints_are_heard_by_who_listens_and_by_nobody_else(
+async def test_ephemeral_events_and_hints_reach_only_their_subscribers(
     servers: Servers, connect: Connect
 ) -> None:
     signs: list[BusEvent] = []
@@ -114,9 +114,9 @@ async def test_signs_and_hints_are_heard_by_who_listens_and_by_nobody_else(
         assert await line.publish_presence(ACME, ANNA, b"a hint") == 1
         await until(lambda: (signs[1:], hints[1:]) == ([b"a sign"], [b"a hint"]), 30)
         listening.close()
-        await until_unheard(line)
+        await until_unsubscribed(line)
 
 
-async def until_unheard(line: RedisBus) -> None:
+async def until_unsubscribed(line: RedisBus) -> None:
     while await line.publish_presence(ACME, ANNA, b"anybody?"):
         pass

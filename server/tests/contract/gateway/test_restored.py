@@ -208,7 +208,7 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         (status,) = await lists.statuses.of(chat, ANNA, [entry])
         assert (status.status, status.read_by, status.delivered_to) == (DeliveryStatus.SENT, (), ())
         whole = ReceiptSnapshotReader(
-            stage.rows, build_watermark_store(stage.client, stage.clock, lambda: stage.epoch)
+            stage.rows, build_watermark_store(stage.client, stage.clock, lambda: stage.epoch).rows_now
         )
         got = {each.user: each.read for each in (await whole.read_snapshot(chat)).members}
         assert got[BEN] == said[1]

@@ -34,14 +34,14 @@ TOLD_WITHIN_S = 60
 
 
 class Place(NamedTuple):
-    """How far one shard was read."""
+    """Position in one shard."""
 
     shard: ShardId
     after: str | None
 
 
 class River(NamedTuple):
-    """A stream, whoever writes to its table, and where it stood when the test began."""
+    """A stream, a writer of its table, and the end of the stream when the test started."""
 
     feed: ChangeStream
     stage: UseCaseEnv
@@ -49,7 +49,7 @@ class River(NamedTuple):
 
 
 class Script(Protocol):
-    """A stream to which anything can happen."""
+    """A stream that can fail in every way."""
 
     @property
     def feed(self) -> ChangeStream: ...
@@ -57,13 +57,13 @@ class Script(Protocol):
     def put(self, sequence: int) -> None: ...
 
     def trim(self, count: int) -> None:
-        """So many of its oldest records are gone."""
+        """Trim this number of the oldest records."""
         ...
 
     def expire_iterators(self) -> None: ...
 
     def refuse_one(self) -> None:
-        """The next call."""
+        """Throttle the next call."""
         ...
 
 
@@ -72,13 +72,13 @@ type Play = Callable[[Scene], None]
 
 
 async def place_of(feed: ChangeStream) -> Place:
-    """There is one shard wherever this runs."""
+    """Return the only shard of the local engines."""
     (shard,) = await feed.shards()
     return Place(shard.id, None)
 
 
 async def read_on(feed: ChangeStream, place: Place) -> list[ShardRecord]:
-    """To the first empty page."""
+    """Read up to the first empty page."""
     iterator: str | None = await feed.iterator(*place)
     found: list[ShardRecord] = []
     while iterator is not None:
@@ -91,7 +91,7 @@ async def read_on(feed: ChangeStream, place: Place) -> list[ShardRecord]:
 
 
 async def told_of(river: River, chat: ChatKey, last: int) -> list[ShardRecord]:
-    """All since the test began, once the stream has come to this entry."""
+    """Return all records since the start of the test, once the stream has this entry."""
     async with asyncio.timeout(TOLD_WITHIN_S):
         while True:
             found = await read_on(river.feed, river.begins)
@@ -146,7 +146,7 @@ def script() -> Script:
     return Scripted()
 
 
-def test_what_is_new_in_a_chat_is_told_once_and_in_the_order_of_its_commits(river: Play) -> None:
+def test_new_entries_are_in_the_stream_once_and_in_the_order_of_their_commits(river: Play) -> None:
     async def scene(at: River) -> None:
         one, other = [await at.stage.group(BEN) for _ in range(2)]
         for number in range(6):
@@ -158,8 +158,8 @@ def test_what_is_new_in_a_chat_is_told_once_and_in_the_order_of_its_commits(rive
     river(scene)
 
 
-def test_what_changes_an_entry_is_told_and_is_no_news(river: Play) -> None:
-    """The change has an entry of its own, which is."""
+def test_a_change_of_an_entry_is_no_commit(river: Play) -> None:
+    """The change has an entry of its own, which is a commit."""
 
     async def scene(at: River) -> None:
         chat = await at.stage.group(BEN)
@@ -174,7 +174,7 @@ def test_what_changes_an_entry_is_told_and_is_no_news(river: Play) -> None:
 
 
 def test_the_size_of_a_log_is_estimated_from_the_stream(river: Play) -> None:
-    """Held against the items themselves: at most twice as much, since a record counts its keys twice."""
+    """Compared with the items: at most twice as much, since a record counts its keys twice."""
 
     async def scene(at: River) -> None:
         chat = await at.stage.group(BEN)
@@ -191,7 +191,7 @@ def test_the_size_of_a_log_is_estimated_from_the_stream(river: Play) -> None:
     river(scene)
 
 
-def test_reading_goes_on_behind_any_record_and_comes_to_the_same(river: Play) -> None:
+def test_reading_can_continue_after_any_record(river: Play) -> None:
     async def scene(at: River) -> None:
         chat = await at.stage.group(BEN)
         for number in range(5):
@@ -235,7 +235,7 @@ def test_an_empty_page_is_not_the_last(river: Play) -> None:
     river(scene)
 
 
-async def test_where_records_were_trimmed_that_is_told_and_the_oldest_left_can_be_read(
+async def test_trimmed_records_are_reported_and_the_oldest_record_can_be_read(
     script: Script,
 ) -> None:
     for sequence in range(1, 7):
@@ -251,7 +251,7 @@ async def test_where_records_were_trimmed_that_is_told_and_the_oldest_left_can_b
     assert [each.number for each in await read_on(script.feed, place)] == numbers[4:]
 
 
-async def test_an_iterator_runs_out_and_another_goes_on_at_the_same_place(script: Script) -> None:
+async def test_an_expired_iterator_is_replaced_at_the_same_position(script: Script) -> None:
     for sequence in range(1, 6):
         script.put(sequence)
     place = await place_of(script.feed)
@@ -264,7 +264,7 @@ async def test_an_iterator_runs_out_and_another_goes_on_at_the_same_place(script
     assert [each.changes.sequence for each in rest if isinstance(each.changes, EntryCommitted)] == [4, 5]
 
 
-async def test_who_is_refused_is_told_to_come_later(script: Script) -> None:
+async def test_a_throttled_read_raises_unavailable(script: Script) -> None:
     script.put(1)
     place = await place_of(script.feed)
     iterator = await script.feed.iterator(*place)

@@ -1,4 +1,4 @@
-"""Leases in memory and on both engines: every change needs the counter that was seen."""
+"""Leases in memory and on both engines: every change is conditional on the counter that was read."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -38,7 +38,7 @@ def shard(space: Namespace) -> ShardId:
     return ShardId(f"shardId-{space.mark}-0000000000000000")
 
 
-async def test_of_two_who_take_one_gets_it(leases: Open, shard: ShardId) -> None:
+async def test_one_of_two_concurrent_takers_gets_the_lease(leases: Open, shard: ShardId) -> None:
     async with leases() as store:
         assert await store.read([shard]) == {}
         first = await store.take(shard, None, "one")
@@ -48,7 +48,7 @@ async def test_of_two_who_take_one_gets_it(leases: Open, shard: ShardId) -> None
         assert await store.read([shard]) == {shard: first}
 
 
-async def test_a_renewal_moves_the_checkpoint_and_the_counter(leases: Open, shard: ShardId) -> None:
+async def test_a_renewal_sets_the_checkpoint_and_increments_the_counter(leases: Open, shard: ShardId) -> None:
     async with leases() as store:
         taken = await store.take(shard, None, "one")
         assert taken is not None
@@ -60,7 +60,7 @@ async def test_a_renewal_moves_the_checkpoint_and_the_counter(leases: Open, shar
         assert again.checkpoint == "7"
 
 
-async def test_who_was_followed_moves_nothing(leases: Open, shard: ShardId) -> None:
+async def test_a_former_holder_changes_nothing(leases: Open, shard: ShardId) -> None:
     async with leases() as store:
         zombie = await store.take(shard, None, "one")
         assert zombie is not None
@@ -71,7 +71,7 @@ async def test_who_was_followed_moves_nothing(leases: Open, shard: ShardId) -> N
         assert await store.read([shard]) == {shard: heir}
 
 
-async def test_who_follows_starts_from_the_checkpoint_as_it_is(leases: Open, shard: ShardId) -> None:
+async def test_the_next_holder_starts_at_the_current_checkpoint(leases: Open, shard: ShardId) -> None:
     async with leases() as store:
         taken = await store.take(shard, None, "one")
         assert taken is not None
@@ -83,7 +83,7 @@ async def test_who_follows_starts_from_the_checkpoint_as_it_is(leases: Open, sha
         assert (heir.holder, heir.checkpoint) == ("two", "7")
 
 
-async def test_what_is_released_has_no_holder_and_keeps_its_checkpoint(leases: Open, shard: ShardId) -> None:
+async def test_a_released_lease_has_no_holder_and_keeps_its_checkpoint(leases: Open, shard: ShardId) -> None:
     async with leases() as store:
         taken = await store.take(shard, None, "one")
         assert taken is not None

@@ -1,4 +1,4 @@
-"""Kafka away, its log lost, marks wiped, and content that expires: late, and never lost."""
+"""Unavailable Kafka, a lost log, lost checkpoints and expired content: entries are late, never lost."""
 
 import asyncio
 import json
@@ -33,13 +33,13 @@ def fleet(own_fleet: Callable[[StartRequest], LocalCluster]) -> LocalCluster:
 
 @pytest.fixture
 def frail(dynamo_dynoxide: Dynamo, fleet: LocalCluster, tmp_path: Path) -> Iterator[RelayProcesses]:
-    """An installation whose Kafka and Valkey are this test's to kill and wipe."""
+    """An installation with its own Kafka and Valkey, which the test can kill and wipe."""
     at = {name: fleet.find(name).node.address for name in ("kafka-1", "valkey")}
     with relay_processes(dynamo_dynoxide, at["kafka-1"], f"redis://{at['valkey']}", tmp_path) as made:
         yield made
 
 
-def test_what_is_committed_while_kafka_is_away_is_published_when_it_is_back(
+def test_entries_committed_during_a_kafka_outage_are_published_afterwards(
     frail: RelayProcesses, fleet: LocalCluster
 ) -> None:
     relay = frail.start()
@@ -52,7 +52,7 @@ def test_what_is_committed_while_kafka_is_away_is_published_when_it_is_back(
     assert relay.popen.poll() is None
 
 
-def test_a_lost_kafka_log_is_filled_again(frail: RelayProcesses, fleet: LocalCluster) -> None:
+def test_entries_of_a_lost_kafka_log_are_republished(frail: RelayProcesses, fleet: LocalCluster) -> None:
     chat = asyncio.run(frail.commit("one"))
     frail.start()
     frail.await_published(chat, {1, 2})
@@ -61,7 +61,7 @@ def test_a_lost_kafka_log_is_filled_again(frail: RelayProcesses, fleet: LocalClu
     frail.await_published(chat, {1, 2})
 
 
-def test_wiped_marks_repeat_what_is_newer_than_the_checkpoint_and_nothing_else(
+def test_lost_checkpoints_republish_only_entries_after_the_shard_checkpoint(
     frail: RelayProcesses, fleet: LocalCluster
 ) -> None:
     old = asyncio.run(frail.commit("old", other="ben"))
@@ -76,7 +76,7 @@ def test_wiped_marks_repeat_what_is_newer_than_the_checkpoint_and_nothing_else(
 
 @pytest.fixture
 def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayProcesses, Callable[[], None]]]:
-    """dynoxide with its tool server beside it, which deletes what has expired when it is told to."""
+    """dynoxide with its tool server, which deletes expired items on request."""
     binary = default_cache().dynoxide / dynoxide.CRATE_VERSION / "bin" / "dynoxide"
     if not dynoxide.is_installed(default_cache()):
         pytest.skip(NOT_RUN)
@@ -122,7 +122,7 @@ def sweep(port: int) -> None:
         assert answer.status == 200
 
 
-def test_ephemeral_content_that_expired_is_told_once_it_is_gone(
+def test_expired_ephemeral_content_is_published_once(
     sweeping: tuple[RelayProcesses, Callable[[], None]],
 ) -> None:
     house, delete_expired = sweeping
@@ -140,9 +140,9 @@ def test_ephemeral_content_that_expired_is_told_once_it_is_gone(
     ends_at = time.monotonic() + DEADLINE_S
     while relay.metric("relay_expired_total") < 1 and time.monotonic() < ends_at:
         delete_expired()
-    told = [
+    events = [
         json.loads(value) for values in read_log(house.connection, EXPIRED.name).values() for value in values
     ]
-    assert [(each["event"], each["chat_id"], each["sequence"]) for each in told] == [
+    assert [(each["event"], each["chat_id"], each["sequence"]) for each in events] == [
         ("message.expired", chat, 2)
     ]

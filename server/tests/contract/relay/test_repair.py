@@ -1,4 +1,4 @@
-"""`tidings relay repair`: rows that fell behind come to where the log is, and devices get it by Kafka."""
+"""`tidings relay repair`: writes missing entries to rows, and publishes them to Kafka for devices."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ async def came_to(house: RelayProcesses, chat: ChatKey) -> tuple[int, int]:
         return await books.row_progress(chat, head), head
 
 
-def test_a_chat_that_nobody_handled_is_mended(house: RelayProcesses) -> None:
+def test_an_unprocessed_chat_is_repaired(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one", "two"))
     assert asyncio.run(came_to(house, chat)) == (0, 3)
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
@@ -59,7 +59,7 @@ def test_a_chat_that_nobody_handled_is_mended(house: RelayProcesses) -> None:
     assert "1 chats looked at, 0 were behind" in repair(house, *named)
 
 
-def test_only_what_is_missing_is_mended(house: RelayProcesses) -> None:
+def test_only_missing_entries_are_repaired(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one"))
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
     repair(house, *named)
@@ -75,7 +75,7 @@ def test_all_chats_of_a_user_are_found(house: RelayProcesses) -> None:
     assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
 
 
-def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayProcesses) -> None:
+def test_an_aborted_run_continues_where_it_ended(house: RelayProcesses) -> None:
     chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
     place = house.directory / "walk"
@@ -86,7 +86,7 @@ def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayProcesses) -> No
     assert place.read_text() == "3"
 
 
-def test_a_member_who_left_is_not_behind(house: RelayProcesses) -> None:
+def test_a_former_member_needs_no_repair(house: RelayProcesses) -> None:
     async def leave() -> ChatKey:
         async with house.stage() as stage:
             chat = await stage.group(BEN)
@@ -105,9 +105,9 @@ async def restored(house: RelayProcesses) -> None:
         assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=EPOCH))
 
 
-def test_a_row_ahead_of_its_log_is_settled(house: RelayProcesses) -> None:
+def test_a_row_ahead_of_its_log_is_corrected(house: RelayProcesses) -> None:
     async def heads() -> list[tuple[int, int]]:
-        """Of both rows, as they stand in the table."""
+        """Return both rows as stored in the table."""
         async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
             rows = [
                 (await build_chat_row_reader(client).rows(chat.tenant, user))[0].known for user in (ANNA, BEN)
@@ -126,10 +126,10 @@ def test_a_row_ahead_of_its_log_is_settled(house: RelayProcesses) -> None:
     assert "0 were behind" in repair(house, *named)
 
 
-def test_of_a_large_chat_the_head_is_settled_by_repair_and_a_members_row_by_whoever_reads_it(
+def test_repair_corrects_the_head_of_a_large_chat_and_a_read_corrects_a_members_row(
     house: RelayProcesses,
 ) -> None:
-    """Repair reads one head, not thousands of rows. Its last entry names anna; ben's row is of before."""
+    """Repair reads one head, not thousands of rows. The last entry names anna; ben's row is older."""
 
     async def say() -> ChatKey:
         async with house.stage() as stage:

@@ -44,7 +44,7 @@ def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayProces
     relay.close()
 
 
-def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayProcesses) -> None:
+def test_a_worker_processes_an_entry_that_the_relay_published(house: RelayProcesses) -> None:
     house.start("delivery").wait_for("process started")
     relay = house.start()
     chat = asyncio.run(house.commit("one", "two"))
@@ -56,7 +56,7 @@ def test_with_a_worker_beside_it_what_nobody_published_is_handled(house: RelayPr
     assert house.published(more) == [1, 2, 3, 4]
 
 
-def test_what_is_marked_is_not_published(house: RelayProcesses) -> None:
+def test_entries_below_the_checkpoint_are_not_republished(house: RelayProcesses) -> None:
     handled = asyncio.run(house.commit("handled", other="ben"))
     asyncio.run(house.mark(handled, 2))
     late = asyncio.run(house.commit("late", other="cleo"))
@@ -65,7 +65,7 @@ def test_what_is_marked_is_not_published(house: RelayProcesses) -> None:
     assert house.published(handled) == []
 
 
-def test_what_lag_explains_is_not_published(house: RelayProcesses) -> None:
+def test_entries_that_lag_explains_are_not_republished(house: RelayProcesses) -> None:
     async def fill() -> None:
         async with publishing(house.connection) as publisher:
             await asyncio.gather(*(publisher.send(MESSAGES.name, b"%d" % n, b"") for n in range(20)))
@@ -80,7 +80,7 @@ def test_what_lag_explains_is_not_published(house: RelayProcesses) -> None:
     house.await_published(chat, {1, 2})
 
 
-def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: RelayProcesses) -> None:
+def test_another_relay_continues_at_the_checkpoint_of_a_killed_one(house: RelayProcesses) -> None:
     first = asyncio.run(house.commit("one", "two", other="ben"))
     asyncio.run(house.mark(first, 3))
     one = house.start()
@@ -97,7 +97,7 @@ def test_one_relay_is_killed_and_another_goes_on_from_its_checkpoint(house: Rela
     await_moved(house, stood)
 
 
-def test_a_stopped_relay_leaves_at_once(house: RelayProcesses) -> None:
+def test_a_stopped_relay_releases_its_leases_at_once(house: RelayProcesses) -> None:
     one = house.start()
     had = await_holder(house)
     two = house.start(TIDINGS_RELAY_LEASE_S="600")
@@ -107,8 +107,8 @@ def test_a_stopped_relay_leaves_at_once(house: RelayProcesses) -> None:
     assert holder(house) != had
 
 
-def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayProcesses) -> None:
-    """It stands still before it writes down where it is, wakes up when another has gone on, and then writes."""
+def test_a_former_holder_cannot_move_the_checkpoint_back(house: RelayProcesses) -> None:
+    """It pauses before it writes its checkpoint, and continues after another process has advanced it."""
     pauses = {
         **failpoints.LOADED,
         "TIDINGS_FAILPOINTS_PAUSE_AT": "relay.renews",

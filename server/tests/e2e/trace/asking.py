@@ -59,7 +59,7 @@ async def trace(
 async def until_traced(
     city: InstallationProcesses, chat: str, sequence: int, holds: Callable[[TraceOutput], bool], *words: str
 ) -> TraceOutput:
-    """Asks until it holds: what follows a commit comes a moment later."""
+    """Trace until the condition is true: processing follows the commit."""
     ends_at = asyncio.get_running_loop().time() + LONG_S
     while True:
         told = await trace(city, chat, sequence, *words)

@@ -46,7 +46,7 @@ async def test_nobody_has_published_it(city: InstallationProcesses) -> None:
 
 
 async def test_a_gateway_was_killed(city: InstallationProcesses) -> None:
-    """Its routes stand until their leases end; the next message finds that nobody listens, and waits."""
+    """Its routes exist until their leases expire. The next message finds no subscriber and is queued."""
     one, two, _ = city.ready("gateway", "gateway", "delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, one.socket_port, "anna") as (anna,):

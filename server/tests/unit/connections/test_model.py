@@ -1,4 +1,4 @@
-"""What is said to gateways survives the line."""
+"""Messages to gateways are decoded as they were encoded."""
 
 import msgspec
 import pytest

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import override
 
 import pytest
 from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
+from fixtures.unused_ports import UnusedBus, UnusedRoutes
 
 from tidings.bus.model import Push, decode_messages
 from tidings.chats.model import Membership
@@ -23,7 +25,7 @@ from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 
 ACME = TenantId("acme")
@@ -74,7 +76,7 @@ class Truths:
 
 
 @dataclass
-class Redis:
+class Redis(UnusedBus, UnusedRoutes):
     """Everybody of `online` is on one gateway. Takes what is asked of it down."""
 
     online: set[UserId]
@@ -83,6 +85,7 @@ class Redis:
     unknown: set[UserId] = field(default_factory=set)
     silent: set[GatewayId] = field(default_factory=set)
 
+    @override
     async def look_up(
         self, tenant: TenantId, users: Sequence[UserId]
     ) -> LookupResult[UserId, Sequence[Route]]:
@@ -93,24 +96,13 @@ class Redis:
             found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else ""
         )
 
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        raise AssertionError((device, gateway, epoch))
-
+    @override
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         if gateway in self.silent:
             raise UnavailableError("scripted")
         self.steps.append("push")
         self.payloads.append(payload)
         return True
-
-    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
-        raise AssertionError((chat, payload))
-
-    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
-        raise AssertionError((chat, payload))
-
-    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
-        raise AssertionError((tenant, user, payload))
 
 
 @dataclass

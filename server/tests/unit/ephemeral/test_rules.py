@@ -1,4 +1,4 @@
-"""Receipts merge forward only, in any order; and nobody is shown as gone before the hold-down is over."""
+"""Receipts only advance, in any order. A user is shown as offline after the grace period."""
 
 from itertools import permutations
 
@@ -28,7 +28,7 @@ from tidings.ephemeral.rules import (
 from tidings.kernel.ids import UserId
 
 ANNA, BEN = UserId("anna"), UserId("ben")
-HOLD_S = 10.0
+GRACE_S = 10.0
 ONLINE, AWAY, OFFLINE = (
     Presence(status) for status in (PresenceStatus.ONLINE, PresenceStatus.AWAY, PresenceStatus.OFFLINE)
 )
@@ -39,7 +39,7 @@ gots = st.builds(MemberReceipt, st.sampled_from([ANNA, BEN]), marks, marks, mark
 
 
 @given(st.lists(gots, max_size=5))
-def test_receipts_come_out_the_same_in_any_order(some: list[MemberReceipt]) -> None:
+def test_merging_receipts_does_not_depend_on_their_order(some: list[MemberReceipt]) -> None:
     ends = []
     for order in permutations(some):
         known: dict[UserId, MemberReceipt] = {}
@@ -51,7 +51,7 @@ def test_receipts_come_out_the_same_in_any_order(some: list[MemberReceipt]) -> N
         assert known_one == newest(known_one, got), "nothing goes back"
 
 
-def test_what_is_heard_while_a_state_is_read_raises_it_and_adds_nobody() -> None:
+def test_receipts_received_during_a_read_raise_the_snapshot_and_add_no_members() -> None:
     heard = {ANNA: MemberReceipt(ANNA, 5, 3), UserId("gone"): MemberReceipt(UserId("gone"), 9, 9)}
     assert apply_updates([MemberReceipt(ANNA, 4, 4, 1), MemberReceipt(BEN, 2, 0, 1)], heard) == (
         MemberReceipt(ANNA, 5, 4, 1),
@@ -60,25 +60,25 @@ def test_what_is_heard_while_a_state_is_read_raises_it_and_adds_nobody() -> None
 
 
 @pytest.mark.parametrize(
-    "sign", [ReceiptsEvent((MemberReceipt(ANNA, 4, 2),)), TypingEvent(BEN, is_typing=False)]
+    "event", [ReceiptsEvent((MemberReceipt(ANNA, 4, 2),)), TypingEvent(BEN, is_typing=False)]
 )
-def test_a_sign_comes_out_as_it_went_in(sign: ReceiptsEvent | TypingEvent) -> None:
-    assert decode_event(encode_event(sign)) == sign
+def test_events_are_decoded_as_they_were_encoded(event: ReceiptsEvent | TypingEvent) -> None:
+    assert decode_event(encode_event(event)) == event
 
 
 @pytest.mark.parametrize(
     ("before", "found", "now", "after"),
     [
-        # the first look
+        # first read
         (WatchedPresence(), PresenceRecord(AWAY), 100.0, WatchedPresence(AWAY)),
         (WatchedPresence(), PresenceRecord(OFFLINE), 100.0, WatchedPresence(OFFLINE)),
         (WatchedPresence(), PresenceRecord(SEEN, 10_000), 100.0, WatchedPresence(SEEN)),
         (WatchedPresence(), PresenceRecord(SEEN, 4_000), 100.0, WatchedPresence(ONLINE, 96.0)),
-        # he is there
+        # the user is connected
         (WatchedPresence(ONLINE), PresenceRecord(AWAY), 100.0, WatchedPresence(AWAY)),
         (WatchedPresence(ONLINE, 95.0), PresenceRecord(ONLINE), 100.0, WatchedPresence(ONLINE)),
         (WatchedPresence(SEEN), PresenceRecord(ONLINE), 100.0, WatchedPresence(ONLINE)),
-        # he is not
+        # the user is not connected
         (WatchedPresence(AWAY), PresenceRecord(SEEN, 50_000), 100.0, WatchedPresence(AWAY, 100.0)),
         (WatchedPresence(AWAY, 90.1), PresenceRecord(SEEN, 50_000), 100.0, WatchedPresence(AWAY, 90.1)),
         (WatchedPresence(AWAY, 90.0), PresenceRecord(SEEN, 10_000), 100.0, WatchedPresence(SEEN)),
@@ -86,33 +86,33 @@ def test_a_sign_comes_out_as_it_went_in(sign: ReceiptsEvent | TypingEvent) -> No
         (WatchedPresence(SEEN), PresenceRecord(SEEN, 99_000), 100.0, WatchedPresence(SEEN)),
     ],
 )
-def test_what_is_shown_after_a_look(
+def test_shown_presence_after_a_read(
     before: WatchedPresence, found: PresenceRecord, now: float, after: WatchedPresence
 ) -> None:
-    assert next_presence(before, found, now, HOLD_S) == after
+    assert next_presence(before, found, now, GRACE_S) == after
 
 
-founds = st.one_of(
+records = st.one_of(
     st.sampled_from([PresenceRecord(ONLINE), PresenceRecord(AWAY), PresenceRecord(OFFLINE)]),
-    st.integers(0, 20_000).map(lambda gone_ms: PresenceRecord(SEEN, gone_ms)),
+    st.integers(0, 20_000).map(lambda disconnected_ms: PresenceRecord(SEEN, disconnected_ms)),
 )
 
 
-@given(st.lists(st.tuples(st.floats(0, 6), st.one_of(founds, st.just(ARRIVED))), min_size=1, max_size=20))
-def test_nobody_is_shown_as_gone_who_was_there_within_the_hold(
+@given(st.lists(st.tuples(st.floats(0, 6), st.one_of(records, st.just(ARRIVED))), min_size=1, max_size=20))
+def test_a_user_is_not_shown_as_offline_within_the_grace_period(
     steps: list[tuple[float, PresenceRecord | WatchedPresence]],
 ) -> None:
     now, watched = 0.0, WatchedPresence()
-    there_at = None
+    connected_at = None
     for passed_s, step in steps:
         now += passed_s
         before = watched
-        watched = step if isinstance(step, WatchedPresence) else next_presence(watched, step, now, HOLD_S)
-        is_there = isinstance(step, WatchedPresence) or step.presence.status is not PresenceStatus.OFFLINE
-        there_at = now if is_there else there_at
+        watched = step if isinstance(step, WatchedPresence) else next_presence(watched, step, now, GRACE_S)
+        is_connected = isinstance(step, WatchedPresence) or step.presence.status is not PresenceStatus.OFFLINE
+        connected_at = now if is_connected else connected_at
         if (
             watched.shown is not None
             and watched.shown.status is PresenceStatus.OFFLINE
             and has_changed(before, watched)
         ):
-            assert there_at is None or now - there_at >= HOLD_S or before.shown is None
+            assert connected_at is None or now - connected_at >= GRACE_S or before.shown is None

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import override
 
 import pytest
 from fixtures.loops import until
+from fixtures.unused_ports import UnusedBus, UnusedRoutes
 
 from tidings.bus.model import InboxChanged, decode_messages
 from tidings.connections.model import GatewayId, LookupResult, Route
@@ -17,7 +19,7 @@ from tidings.kernel.ids import DeviceId, TenantId, UserId
 ACME = TenantId("acme")
 
 
-class Post:
+class Post(UnusedBus, UnusedRoutes):
     """Routes and line at once. `away`: so many more calls fail."""
 
     def __init__(self, **gateways: Sequence[str]) -> None:
@@ -26,7 +28,10 @@ class Post:
         self.asked: list[list[str]] = []
         self.away = 0
 
-    async def look_up(self, _: TenantId, users: Sequence[UserId]) -> LookupResult[UserId, Sequence[Route]]:
+    @override
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
         if self.away:
             self.away -= 1
             return LookupResult({}, frozenset(users), "gone")
@@ -41,14 +46,12 @@ class Post:
         }
         return LookupResult(found)
 
+    @override
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         self.said.append(
             (gateway, [word for word in decode_messages(payload) if isinstance(word, InboxChanged)])
         )
         return True
-
-    async def publish_broadcasts(self, *_: object) -> int:
-        raise AssertionError
 
     def words(self) -> list[InboxChanged]:
         return [word for _, some in self.said for word in some]

@@ -1,7 +1,10 @@
 """What is said of a log of broadcasts that has moved. No engine: the line is a list."""
 
+from typing import override
+
 import pytest
 from fixtures.loops import until
+from fixtures.unused_ports import UnusedBus
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
 from tidings.inboxes import publisher
@@ -14,17 +17,15 @@ ACME = TenantId("acme")
 LOG = BroadcastLogId(ACME, "default")
 
 
-class Line:
+class Line(UnusedBus):
     """`away`: so many more calls fail."""
 
     def __init__(self, away: int = 0) -> None:
         self.away = away
         self.said: list[tuple[str, BroadcastLogAdvanced]] = []
 
-    async def publish_to_gateway(self, *_: object) -> bool:
-        raise AssertionError
-
-    async def publish_broadcasts(self, _: TenantId, inbox: str, payload: bytes) -> int:
+    @override
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
         if self.away:
             self.away -= 1
             raise UnavailableError("gone")

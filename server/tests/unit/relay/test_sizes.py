@@ -20,7 +20,7 @@ def test_the_longest_log_is_estimated_by_the_mean_size_of_entries() -> None:
     assert sizes.largest_bytes == 500_000
 
 
-def test_what_is_no_commit_does_not_count() -> None:
+def test_records_without_a_commit_do_not_count() -> None:
     sizes = LogSizeEstimator()
     sizes.add(
         [ShardRecord("1", None, None, 10_000), ShardRecord("2", None, ContentExpired(ONE, 5_000), 10_000)]

@@ -319,7 +319,6 @@ class GatewayWiring:
             routes=RedisConnectionRegistry(redis, lease_s=self.settings.gateway.lease_s),
             bus=line,
             subscriber=line,
-            broadcast_subscriber=line,
             rows=build_chat_row_reader(client, self.engines.epoch),
             queue=DynamoOfflineQueue(client, clock),
             listing=self.lists.chat_list,

@@ -208,7 +208,7 @@ def make_ephemeral_deps(
     return EphemeralDeps(
         bus=RedisBus(redis),
         snapshots=ReceiptSnapshotReader(
-            DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch)
+            DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch).rows_now
         ),
         presences=RedisPresenceStore(redis),
         access=make_presence_access(client, redis, clock, epoch),

@@ -16,12 +16,13 @@ from tidings.bus.store import RedisBus
 from tidings.chats.model import Membership
 from tidings.chats.queries import DirectChatCache
 from tidings.chats.store import DynamoChatStore
+from tidings.connections.model import RouteLookup
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import CachedAudience, StoredAudience
 from tidings.delivery.fanout import Fanout
 from tidings.delivery.model import ChatRow, DeliveryStats
 from tidings.delivery.offline import MessageText, OfflineEventPublisher, OfflineQueueRedactor
-from tidings.delivery.ports import DeliveryCheckpoints, NotifyOffline, RouteLookup
+from tidings.delivery.ports import DeliveryCheckpoints, NotifyOffline
 from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints

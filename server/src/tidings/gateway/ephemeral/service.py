@@ -142,7 +142,7 @@ class EphemeralService:
         if device.is_gone:
             self._stop_all(device)
 
-    def own_read(self, message: OwnReadAdvanced) -> None:
+    def on_own_read(self, message: OwnReadAdvanced) -> None:
         frame = _own_read_frame(message.chat, message.user, message.read)
         for target in message.devices:
             device = self._hub.get(DeviceKey(message.tenant, message.user, target.device))
@@ -150,21 +150,21 @@ class EphemeralService:
                 self.counts.own_reads += 1
                 device.connected.push(frame)
 
-    def read(self, device: ConnectedDevice, rows: Sequence[ChatRow]) -> None:
+    def send_own_reads(self, device: ConnectedDevice, rows: Sequence[ChatRow]) -> None:
         """Send a resuming device what its user has read on other devices in the meantime."""
         newest = sorted((row for row in rows if row.read), key=_last_activity_ms, reverse=True)
         for row in newest[:OWN_READS]:
             self.counts.own_reads += 1
             device.connected.push(_own_read_frame(row.chat, device.user, row.read_up_to))
 
-    def live(self, device: ConnectedDevice) -> None:
+    def on_live(self, device: ConnectedDevice) -> None:
         """Send a device that has resumed the current state of everything it watches: it may have missed events."""
         if device.subscriptions is not None:
             for chat in device.subscriptions.chats:
                 self.chats.subscribe(device, chat)
             self.presence_subscriptions.subscribe(device, device.subscriptions.users)
 
-    def membership_changed(self, device: ConnectedDevice, chat: ChatId, entry: Entry) -> None:
+    def on_membership_changed(self, device: ConnectedDevice, chat: ChatId, entry: Entry) -> None:
         """Check the device's access again after a join, leave, block or unblock."""
         subscriptions = device.subscriptions
         if subscriptions is None or not device.is_live:
@@ -192,7 +192,7 @@ class EphemeralService:
             self._away_updates.add(device)
         self._hints.add((device.key.tenant, device.user, PresenceHint.CAME))
 
-    def unrouted(self, tenant: TenantId, user: UserId) -> None:
+    def on_unregistered(self, tenant: TenantId, user: UserId) -> None:
         self._hints.add((tenant, user, PresenceHint.LEFT))
 
     def presence(self, device: ConnectedDevice, *, is_away: bool) -> None:

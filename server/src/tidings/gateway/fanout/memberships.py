@@ -51,7 +51,7 @@ class MembershipEffects:
             return
         if entry.kind in MEMBERSHIP_KINDS and device.user in entry.users:
             self._membership_changed(device, chat, entry)
-        self._ephemeral.membership_changed(device, chat, entry)
+        self._ephemeral.on_membership_changed(device, chat, entry)
 
     def _membership_changed(self, device: ConnectedDevice, chat: ChatId, entry: Entry) -> None:
         position = device.positions[chat]

@@ -211,7 +211,7 @@ class ResumeService:
         positions = current_positions(device, reported)
         await self._send(device, make_plan(positions, rows, queued, self._options.tails), charges)
         self._parts.ack_positions(device, positions, rows)
-        self._parts.ephemeral.read(device, [row for row in rows if row.chat in positions])
+        self._parts.ephemeral.send_own_reads(device, [row for row in rows if row.chat in positions])
         await failpoints.hit("gateway.sent")
         await self._replay(device)
         self._on_live(device)

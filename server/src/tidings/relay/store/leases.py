@@ -1,6 +1,7 @@
 """Leases in the table `leases`. Each write is conditional on the counter that the writer has read, and increments it."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import NoReturn
 
 from tidings.kernel.clock import Clock, format_ms
@@ -61,6 +62,8 @@ class DynamoLeaseStore:
             )
         except ConditionFailedError as error:
             item = error.item
+            # Race: another process takes the lease at the same time, and the condition fails for one of the two. If the
+            # item has our name and counter, the first attempt of this very call was applied without an answer.
             is_ours = item is not None and item.get("holder") == holder and int(item["token"]) == counter + 1
             return _lease(shard, item) if item is not None and is_ours else None
         except DynamoError as error:
@@ -74,14 +77,13 @@ class DynamoLeaseStore:
             item = error.item
             if item is None or item.get("holder") != lease.holder:
                 return None
-            # Only we write our name as the holder: our earlier renewal was applied, and its answer was lost.
-            return await self._renew_again(_lease(lease.shard, item), checkpoint)
-
-    async def _renew_again(self, lease: Lease, checkpoint: str | None) -> Lease | None:
-        try:
+            # The counter has changed, but the holder is this process: DynamoDB applied our earlier renewal and its answer
+            # was lost. Renew once more with the stored counter.
+            lease = _lease(lease.shard, item)
+        # Race: another process takes the lease between our two attempts. Then the condition fails again.
+        with suppress(ConditionFailedError):
             return await self._renew(lease, checkpoint)
-        except ConditionFailedError:
-            return None
+        return None
 
     async def _renew(self, lease: Lease, checkpoint: str | None) -> Lease:
         update, values = _RENEW_WITHOUT_CHECKPOINT, self._values(lease.counter) | {":me": lease.holder}
@@ -119,6 +121,7 @@ class DynamoLeaseStore:
                 timeout_s=self._timeout_s,
             )
         except ConditionFailedError:
+            # Race: another process took the lease after our renewal. It must not lose it by our release.
             return
         except DynamoError as error:
             _fail(error)

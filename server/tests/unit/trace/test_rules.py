@@ -1,4 +1,4 @@
-"""What each piece of evidence makes of a verdict, by table. A message of anna's at sequence 40."""
+"""The verdict for each kind of evidence. Anna sent the message with sequence 40."""
 
 from typing import Any
 
@@ -49,9 +49,9 @@ BEHIND = replace(
     mark=39,
     topic=PartitionState(partition=3, end=2_000, committed=800, event=FoundEvent(811, SENT), searched=9),
 )
-HERE = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, True),)  # noqa: FBT003 - as it is read
-CAME = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), LATER, True),)  # noqa: FBT003 - as it is read
-DEAD = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, False),)  # noqa: FBT003 - as it is read
+CONNECTED = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, True),)  # noqa: FBT003 - as it is read
+CONNECTED_LATER = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), LATER, True),)  # noqa: FBT003 - as it is read
+STALE = (DeviceRoute(DeviceId("phone"), GatewayId("g1"), SENT - 5_000, False),)  # noqa: FBT003 - as it is read
 
 
 def person(user: UserId = BEN, *stays: Interval, **more: Any) -> UserEvidence:
@@ -77,13 +77,13 @@ def wrote(own: int, **more: Any) -> RowWithTimes:
     )
 
 
-def judged(found: Evidence, who: UserEvidence) -> tuple[RecipientState, str]:
-    told = rules.trace_recipient(found, who)
-    return told.state, told.verdict
+def traced(found: Evidence, recipient: UserEvidence) -> tuple[RecipientState, str]:
+    trace = rules.trace_recipient(found, recipient)
+    return trace.state, trace.verdict
 
 
 @pytest.mark.parametrize(
-    ("found", "who", "state", "words"),
+    ("found", "recipient", "state", "words"),
     [
         (HANDLED, person(moved=moved(read=40)), RecipientState.READ, f"read at or before {format_ms(LATER)}"),
         (HANDLED, person(moved=moved(read=39, delivered=41)), RecipientState.DELIVERED, "delivered to a device"),
@@ -96,15 +96,15 @@ def judged(found: Evidence, who: UserEvidence) -> tuple[RecipientState, str]:
         (HANDLED, person(BEN, Interval(0, 40), moved=moved(read=40)), RecipientState.READ, "read"),
         (BEHIND, person(), RecipientState.NOT_HANDLED, "delivery is 1,200 events behind on partition 3, 11 of them before"),
         (BEHIND, person(moved=moved(39)), RecipientState.NOT_HANDLED, "the row is not written yet"),
-        (BEHIND, person(moved=moved(40), connected=HERE), RecipientState.NOT_HANDLED, "the row is written, the push is outstanding"),
-        (HANDLED, person(moved=moved(), connected=HERE), RecipientState.NOT_ACKED, "pushed to phone, connected since"),
-        (HANDLED, person(moved=moved(), connected=CAME), RecipientState.NOT_ACKED, "sent with the resume to phone"),
-        (HANDLED, person(moved=moved(), connected=(*DEAD, *CAME)), RecipientState.NOT_ACKED, "sent with the resume to phone"),
-        (replace(HANDLED, mark=None), person(moved=moved(), connected=HERE), RecipientState.NOT_ACKED, "no longer known"),
-        (HANDLED, person(moved=moved(), connected=DEAD), RecipientState.STALE_ROUTE, "points to gateway g1, which is not running"),
+        (BEHIND, person(moved=moved(40), connected=CONNECTED), RecipientState.NOT_HANDLED, "the row is written, the push is outstanding"),
+        (HANDLED, person(moved=moved(), connected=CONNECTED), RecipientState.NOT_ACKED, "pushed to phone, connected since"),
+        (HANDLED, person(moved=moved(), connected=CONNECTED_LATER), RecipientState.NOT_ACKED, "sent with the resume to phone"),
+        (HANDLED, person(moved=moved(), connected=(*STALE, *CONNECTED_LATER)), RecipientState.NOT_ACKED, "sent with the resume to phone"),
+        (replace(HANDLED, mark=None), person(moved=moved(), connected=CONNECTED), RecipientState.NOT_ACKED, "no longer known"),
+        (HANDLED, person(moved=moved(), connected=STALE), RecipientState.STALE_ROUTE, "points to gateway g1, which is not running"),
         (HANDLED, person(moved=moved(), queued=OfflineQueueItem(LATER)), RecipientState.WAITING, f"waits in the offline queue since {format_ms(LATER)}"),
         (HANDLED, person(moved=moved(), queued=OfflineQueueItem(None)), RecipientState.WAITING, "waits in the offline queue: no device"),
-        (HANDLED, person(moved=moved(), queued=OfflineQueueItem(LATER), connected=DEAD), RecipientState.WAITING, "which is not running"),
+        (HANDLED, person(moved=moved(), queued=OfflineQueueItem(LATER), connected=STALE), RecipientState.WAITING, "which is not running"),
         (HANDLED, person(moved=moved(), last_seen_ms=LATER), RecipientState.OFFLINE, f"(last seen at {format_ms(LATER)})"),
         (HANDLED, person(moved=wrote(41)), RecipientState.READ, "read (implied by a later message of theirs)"),
         (HANDLED, person(moved=wrote(41, delivered=40)), RecipientState.READ, "read (implied"),
@@ -116,9 +116,11 @@ def judged(found: Evidence, who: UserEvidence) -> tuple[RecipientState, str]:
         (replace(HANDLED, mark=None, redis="Redis: away"), person(moved=moved()), RecipientState.UNKNOWN, "is not known: Redis: away"),
     ],
 )  # fmt: skip
-def test_a_recipient(found: Evidence, who: UserEvidence, state: RecipientState, words: str) -> None:
-    told_state, told = judged(found, who)
-    assert (told_state, words in told) == (state, True), told
+def test_verdict_of_a_recipient(
+    found: Evidence, recipient: UserEvidence, state: RecipientState, words: str
+) -> None:
+    actual_state, verdict = traced(found, recipient)
+    assert (actual_state, words in verdict) == (state, True), verdict
 
 
 @pytest.mark.parametrize(
@@ -130,9 +132,9 @@ def test_a_recipient(found: Evidence, who: UserEvidence, state: RecipientState, 
         (HANDLED, [person(BEN, Interval(0, 9)), person(CLEO, moved=moved(read=40))], TraceOutcome.ARRIVED, "1 of 1"),
         (HANDLED, [person(moved=moved(), queued=OfflineQueueItem(LATER)), person(CLEO, moved=moved(read=40))], TraceOutcome.WAITING,
          "Waits for ben to connect: 1 of 2 have it"),
-        (HANDLED, [person(moved=moved(), connected=HERE), person(CLEO, moved=moved())], TraceOutcome.IN_PROGRESS,
+        (HANDLED, [person(moved=moved(), connected=CONNECTED), person(CLEO, moved=moved())], TraceOutcome.IN_PROGRESS,
          "On its way to ben: 0 of 2"),
-        (HANDLED, [person(moved=moved(), connected=DEAD)], TraceOutcome.IN_PROGRESS, "On its way to ben"),
+        (HANDLED, [person(moved=moved(), connected=STALE)], TraceOutcome.IN_PROGRESS, "On its way to ben"),
         (BEHIND, [person(), person(CLEO, moved=moved(read=40))], TraceOutcome.IN_PROGRESS, "Committed, not handled yet: delivery is 1,200"),
         (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved())], TraceOutcome.UNKNOWN, "Not known for ben: Redis: away"),
         (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved(read=40))], TraceOutcome.ARRIVED, "Arrived"),
@@ -145,9 +147,11 @@ def test_a_recipient(found: Evidence, who: UserEvidence, state: RecipientState, 
         (HANDLED, [person(UserId(f"u{n}"), moved=moved()) for n in range(7)], TraceOutcome.WAITING, "u4 and 2 others to connect"),
     ],
 )  # fmt: skip
-def test_the_whole(found: Evidence, people: list[UserEvidence], outcome: TraceOutcome, words: str) -> None:
-    told = rules.build_trace(replace(found, users=tuple(people)))
-    assert (told.outcome, words in told.verdict) == (outcome, True), told.verdict
+def test_verdict_of_all_recipients(
+    found: Evidence, people: list[UserEvidence], outcome: TraceOutcome, words: str
+) -> None:
+    trace = rules.build_trace(replace(found, users=tuple(people)))
+    assert (trace.outcome, words in trace.verdict) == (outcome, True), trace.verdict
 
 
 @pytest.mark.parametrize(
@@ -165,8 +169,8 @@ def test_the_whole(found: Evidence, people: list[UserEvidence], outcome: TraceOu
     ],
 )  # fmt: skip
 def test_handled(found: Evidence, is_handled: bool | None, words: str) -> None:  # noqa: FBT001 - a column
-    told = rules.build_trace(found).handled
-    assert (told.is_handled, words in told.verdict) == (is_handled, True), told.verdict
+    trace = rules.build_trace(found).handled
+    assert (trace.is_handled, words in trace.verdict) == (is_handled, True), trace.verdict
 
 
 @pytest.mark.parametrize(
@@ -184,35 +188,35 @@ def test_handled(found: Evidence, is_handled: bool | None, words: str) -> None: 
     ],
 )
 def test_published(topic: PartitionState | None, kafka: str, offset: int | None, words: str) -> None:
-    told = rules.build_trace(replace(HANDLED, topic=topic, kafka=kafka)).published
-    assert (told.offset, words in told.verdict) == (offset, True), told.verdict
+    trace = rules.build_trace(replace(HANDLED, topic=topic, kafka=kafka)).published
+    assert (trace.offset, words in trace.verdict) == (offset, True), trace.verdict
 
 
-def test_what_a_member_made_of_the_chat_is_noted_beside_the_verdict() -> None:
+def test_flags_and_blocks_of_a_member_are_notes() -> None:
     row = Membership(
         user=BEN, role=Role.MEMBER, intervals=(Interval(0),), blocks_other=True, blocked_by_other=True
     )
     quiet = moved(delivered=40, muted_until_ms=NOW + 1, is_archived=True)
-    told = rules.trace_recipient(HANDLED, UserEvidence(user=BEN, membership=row, moved=quiet))
-    assert told.state is RecipientState.DELIVERED
-    assert [note.split()[0:2] for note in told.notes] == [
+    trace = rules.trace_recipient(HANDLED, UserEvidence(user=BEN, membership=row, moved=quiet))
+    assert trace.state is RecipientState.DELIVERED
+    assert [note.split()[0:2] for note in trace.notes] == [
         ["blocks", "the"],
         ["is", "blocked"],
         ["has", "muted"],
         ["has", "archived"],
     ]
-    assert told.muted_until == format_ms(NOW + 1)
+    assert trace.muted_until == format_ms(NOW + 1)
 
 
-def test_a_mute_that_is_over_is_not_told() -> None:
-    told = rules.trace_recipient(HANDLED, person(moved=moved(delivered=40, muted_until_ms=NOW - 1)))
-    assert (told.notes, told.muted_until) == ((), None)
+def test_an_expired_mute_is_not_noted() -> None:
+    trace = rules.trace_recipient(HANDLED, person(moved=moved(delivered=40, muted_until_ms=NOW - 1)))
+    assert (trace.notes, trace.muted_until) == ((), None)
 
 
-def test_nothing_of_what_it_says_is_told() -> None:
-    """Whatever fields are added: what was sealed in the entry is in no trace."""
-    import msgspec  # noqa: PLC0415 - for this alone
+def test_a_trace_never_has_the_content() -> None:
+    """Holds for fields that are added later, too."""
+    import msgspec  # noqa: PLC0415 - used here alone
 
-    told = msgspec.json.encode(rules.build_trace(replace(HANDLED, users=(person(moved=moved()),))))
-    assert b"what nobody" not in told
-    assert b"d2hhdCBub2JvZHk" not in told
+    trace = msgspec.json.encode(rules.build_trace(replace(HANDLED, users=(person(moved=moved()),))))
+    assert b"what nobody" not in trace
+    assert b"d2hhdCBub2JvZHk" not in trace

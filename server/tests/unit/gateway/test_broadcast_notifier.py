@@ -1,4 +1,4 @@
-"""Which devices are told of a broadcast, what makes them be, and what is not asked of DynamoDB for it."""
+"""Which devices receive a broadcast, and how few reads of DynamoDB it takes."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,7 +40,7 @@ N1, N2, N3 = (f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}" for letter in "DEF")
 
 
 class World:
-    """A log, what it says, who is in which segment, and a channel. Counts what is asked of it."""
+    """A broadcast log with content, segments and a channel. Records all reads."""
 
     def __init__(self) -> None:
         self.view = BroadcastLogView()
@@ -116,7 +116,7 @@ class World:
 class Phone:
     def __init__(self, user: str) -> None:
         self.frames: list[dict[str, Any]] = []
-        self.seat = ConnectedDevice(DeviceKey(ACME, UserId(user), DeviceId("phone")), cast("Any", self))
+        self.device = ConnectedDevice(DeviceKey(ACME, UserId(user), DeviceId("phone")), cast("Any", self))
 
     def push(self, frame: bytes) -> None:
         self.frames.append(msgspec.json.decode(frame)["broadcast"])
@@ -136,15 +136,17 @@ type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
 @pytest.fixture
 def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
-        """Phones that look, answered with the log as it is, on a channel that stands."""
+        """Phones that watch the inbox and have listed it, on a confirmed channel."""
         world = World()
         cases = InboxUseCases(*([cast("Any", world)] * 5))
-        desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
+        notifier = BroadcastNotifier(
+            cases, cast("Any", world), report, clock=SystemClock(), spread_s=spread_s
+        )
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:
-            desk.enter(phone.seat, "default")
-            desk.answered(phone.seat, "default", 0, has_list=True)
-        return world, desk, phones
+            notifier.enter(phone.device, "default")
+            notifier.answered(phone.device, "default", 0, has_list=True)
+        return world, notifier, phones
 
     return made
 
@@ -160,78 +162,78 @@ async def stands(world: World, *, was_lost: bool = False) -> None:
     await until(lambda: world.asked.count("log") > before)
 
 
-async def quiet(desk: BroadcastNotifier) -> None:
-    await until(lambda: not desk._reads and not any(each.pushes for each in desk._channels.values()))
+async def quiet(notifier: BroadcastNotifier) -> None:
+    await until(lambda: not notifier._reads and not any(each.pushes for each in notifier._channels.values()))
 
 
-async def test_everybody_who_looks_is_told_by_one_read_of_the_log_and_one_of_the_words(stage: Stage) -> None:
-    world, desk, phones = stage(200)
+async def test_all_watchers_are_notified_with_one_read_of_log_and_content(stage: Stage) -> None:
+    world, notifier, phones = stage(200)
     await stands(world)
     world.asked.clear()
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
-    await quiet(desk)
+    await quiet(notifier)
     assert world.asked == ["log", f"words of {N1}"]
     assert phones[0].frames[0]["up_to"] == 1
     assert "counts" not in phones[0].frames[0]
-    assert desk.pushes == 200
+    assert notifier.pushes == 200
 
 
-async def test_a_step_of_a_ramp_is_told_to_its_users_alone(stage: Stage) -> None:
-    world, desk, phones = stage(100)
+async def test_a_rollout_step_is_announced_only_to_its_users(stage: Stage) -> None:
+    world, notifier, phones = stage(100)
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1, span=BucketRange(0, PARTS // 2))
     world.say()
     first = {
-        each.seat.user
+        each.device.user
         for each in phones
-        if rollout_bucket(stable_hash(each.seat.user), stable_hash(N1)) < PARTS // 2
+        if rollout_bucket(stable_hash(each.device.user), stable_hash(N1)) < PARTS // 2
     }
-    await until(lambda: {each.seat.user for each in phones if each.added} == first)
+    await until(lambda: {each.device.user for each in phones if each.added} == first)
     world.append(BroadcastEntryKind.RAMP, N1, span=BucketRange(PARTS // 2, PARTS))
     world.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
-    await quiet(desk)
+    await quiet(notifier)
     assert 30 < len(first) < 70
-    assert desk.pushes == 100
+    assert notifier.pushes == 100
 
 
-async def test_a_segment_is_asked_once_for_each_user_at_his_moment(stage: Stage) -> None:
-    world, desk, phones = stage(20)
+async def test_the_segment_is_checked_once_per_user_in_their_slot(stage: Stage) -> None:
+    world, notifier, phones = stage(20)
     world.members["pros"] = {"user3", "user7"}
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1, segment="pros")
     world.say()
-    await until(lambda: desk.pushes == 2)
-    await quiet(desk)
-    assert {phone.seat.user for phone in phones if phone.added} == world.members["pros"]
+    await until(lambda: notifier.pushes == 2)
+    await quiet(notifier)
+    assert {phone.device.user for phone in phones if phone.added} == world.members["pros"]
     assert sum(each.startswith("profile") for each in world.asked) == 20
 
 
-async def test_what_a_list_showed_already_is_not_told_again(stage: Stage) -> None:
-    world, desk, (one, two, three) = stage()
+async def test_a_broadcast_that_was_listed_is_not_announced_again(stage: Stage) -> None:
+    world, notifier, (one, two, three) = stage()
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
-    desk.answered(one.seat, "default", 1, has_list=True)
-    desk.answered(two.seat, "default", 1, has_list=False)
+    notifier.answered(one.device, "default", 1, has_list=True)
+    notifier.answered(two.device, "default", 1, has_list=False)
     world.say()
     await until(lambda: two.added == three.added == [N1])
-    await quiet(desk)
+    await quiet(notifier)
     assert one.frames == []
 
 
-async def test_a_word_that_was_lost_is_made_up_for_by_the_next_look_of_anybody(stage: Stage) -> None:
-    world, desk, (one, two, three) = stage()
+async def test_a_lost_message_is_replaced_by_the_next_answer_to_any_device(stage: Stage) -> None:
+    world, notifier, (one, two, three) = stage()
     await stands(world)
-    await quiet(desk)
+    await quiet(notifier)
     world.append(BroadcastEntryKind.PUBLISH, N1)
-    desk.answered(one.seat, "default", 1, has_list=True)
+    notifier.answered(one.device, "default", 1, has_list=True)
     await until(lambda: two.added == three.added == [N1])
     assert one.frames == []
 
 
-async def test_what_came_before_the_channel_stood_or_while_it_was_lost_is_told_when_it_stands(
+async def test_broadcasts_missed_without_a_channel_are_announced_when_it_is_confirmed(
     stage: Stage,
 ) -> None:
     world, _, phones = stage()
@@ -246,41 +248,41 @@ async def test_what_came_before_the_channel_stood_or_while_it_was_lost_is_told_w
     await until(lambda: all(phone.added == [N1, N2] and phone.gone == [N1] for phone in phones))
 
 
-async def test_who_comes_to_an_inbox_with_old_broadcasts_is_told_of_none_of_them(stage: Stage) -> None:
-    world, desk, phones = stage(0)
+async def test_a_new_watcher_is_not_notified_of_old_broadcasts(stage: Stage) -> None:
+    world, notifier, phones = stage(0)
     for name in (N1, N2):
         world.append(BroadcastEntryKind.PUBLISH, name)
     phone = Phone("anna")
-    desk.enter(phone.seat, "default")
+    notifier.enter(phone.device, "default")
     await stands(world)
-    await quiet(desk)
+    await quiet(notifier)
     assert world.asked == ["log"]
-    desk.answered(phone.seat, "default", 2, has_list=True)
+    notifier.answered(phone.device, "default", 2, has_list=True)
     world.append(BroadcastEntryKind.PUBLISH, N3)
     world.say()
     await until(lambda: phone.added)
     assert (phone.added, phones) == ([N3], [])
 
 
-async def test_what_is_redacted_before_a_users_moment_is_not_told_to_him(stage: Stage) -> None:
-    """The word of the redaction is lost: the walk looks at the log itself."""
-    world, desk, phones = stage(300, spread_s=3.0)
+async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(stage: Stage) -> None:
+    """The message of the redaction is lost: the push reads the log itself."""
+    world, notifier, phones = stage(300, spread_s=3.0)
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
-    await until(lambda: desk.pushes > 0)
+    await until(lambda: notifier.pushes > 0)
     world.append(BroadcastEntryKind.REDACT, N1)
-    await quiet(desk)
+    await quiet(notifier)
     told = [phone for phone in phones if phone.added]
     assert 0 < len(told) < 200
 
 
-async def test_a_redaction_ends_the_walk_at_once_and_is_told(stage: Stage) -> None:
-    world, desk, phones = stage(100, spread_s=1.0)
+async def test_a_redaction_ends_the_push_at_once_and_is_announced(stage: Stage) -> None:
+    world, notifier, phones = stage(100, spread_s=1.0)
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
-    await until(lambda: desk.pushes > 0)
+    await until(lambda: notifier.pushes > 0)
     world.append(BroadcastEntryKind.REDACT, N1)
     world.say()
     await until(lambda: all(phone.gone == [N1] for phone in phones))
@@ -288,8 +290,8 @@ async def test_a_redaction_ends_the_walk_at_once_and_is_told(stage: Stage) -> No
     assert 0 < sum(bool(phone.added) for phone in phones) < 100
 
 
-async def test_other_words_are_told_as_they_are_now(stage: Stage) -> None:
-    world, desk, phones = stage()
+async def test_amended_content_is_announced(stage: Stage) -> None:
+    world, notifier, phones = stage()
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
@@ -299,12 +301,10 @@ async def test_other_words_are_told_as_they_are_now(stage: Stage) -> None:
     await until(lambda: all(len(phone.frames) == 2 for phone in phones))
     assert phones[0].frames[1]["amended"][0]["message"] == {"title": "corrected"}
     world.say("never heard of")
-    await quiet(desk)
+    await quiet(notifier)
 
 
-async def test_a_log_that_can_not_be_read_for_a_moment_is_read_later(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_read_of_the_log_is_retried(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_of, "_RETRY_S", 0.01)
     world, _, phones = stage()
     await stands(world)
@@ -314,29 +314,29 @@ async def test_a_log_that_can_not_be_read_for_a_moment_is_read_later(
     await until(lambda: all(phone.added == [N1] for phone in phones))
 
 
-async def test_after_much_has_happened_devices_are_told_to_list_again(stage: Stage) -> None:
-    world, desk, phones = stage()
+async def test_after_many_changes_devices_are_asked_to_list_again(stage: Stage) -> None:
+    world, notifier, phones = stage()
     await stands(world)
     for _ in range(desk_of.MAX_CONCURRENT_PUSHES + 1):
         world.append(BroadcastEntryKind.PUBLISH, new_ulid())
     world.say()
     await until(lambda: all(phone.frames for phone in phones))
-    await quiet(desk)
+    await quiet(notifier)
     assert [frame.get("has_more") for frame in phones[0].frames] == [True]
     assert phones[0].frames[0]["up_to"] == desk_of.MAX_CONCURRENT_PUSHES + 1
 
 
-async def test_an_inbox_that_nobody_looks_at_is_not_listened_to(stage: Stage) -> None:
-    world, desk, phones = stage(2, spread_s=60)
+async def test_an_inbox_without_watchers_is_not_subscribed(stage: Stage) -> None:
+    world, notifier, phones = stage(2, spread_s=60)
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
-    await until(lambda: any(each.pushes for each in desk._channels.values()))
+    await until(lambda: any(each.pushes for each in notifier._channels.values()))
     for phone in phones:
-        desk.leave(phone.seat, "default")
+        notifier.leave(phone.device, "default")
     assert world.is_closed
-    assert len(desk) == 0
+    assert len(notifier) == 0
     await asyncio.sleep(0)
     world.say()
-    await until(lambda: not desk._reads)
+    await until(lambda: not notifier._reads)
     await until(lambda: len(asyncio.all_tasks()) == 1)

@@ -1,4 +1,4 @@
-"""Which entries of a chat are of a time, and how few reads find them."""
+"""Find entries by time with few reads."""
 
 import asyncio
 from bisect import bisect_left
@@ -53,7 +53,7 @@ def sequences(found: MessageRange) -> list[int]:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 9, 33])
-def test_a_page_around_any_time_holds_the_entries_next_to_it(count: int) -> None:
+def test_a_page_around_any_time_has_the_entries_next_to_it(count: int) -> None:
     times_ms = [10 * n for n in range(1, count + 1)]
     for at_ms in range(10 * count + 11):
         found = around(Timeline(times_ms), at_ms, 4)
@@ -76,14 +76,14 @@ def test_entries_that_a_lagging_replica_does_not_have_count_as_newer() -> None:
     assert sequences(around(timeline, 30, 2)) == [2, 3]
 
 
-def test_without_a_time_the_newest_are_shown() -> None:
+def test_without_a_time_the_newest_entries_are_returned() -> None:
     timeline = Timeline([10, 20, 30, 40])
     found = around(timeline, None, 3)
     assert (sequences(found), found.has_earlier, found.has_later) == ([2, 3, 4], True, False)
     assert timeline.gets == 0
 
 
-def test_a_chat_that_is_not_there_is_named() -> None:
+def test_an_unknown_chat_is_named_in_the_error() -> None:
     with pytest.raises(TidingsError) as caught:
         around(Timeline([]), 10, 4)
     assert caught.value.code is Code.CHAT_NOT_FOUND

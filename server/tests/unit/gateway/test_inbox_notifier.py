@@ -1,4 +1,4 @@
-"""Who is told of which inbox, in which order, and what is not read for nobody."""
+"""Which devices are notified of which inbox, in which order; unwatched inboxes are not read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE
 
 
 class Shelf:
-    """An inbox of which each read shows a later version. `hold`: reads wait for it. `faults`: so many fail first."""
+    """An inbox whose reads each return a later version. `hold`: reads wait for it. `faults`: number of reads that fail."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -77,12 +77,12 @@ class Line:
         self.frames.append(msgspec.json.decode(frame)["inbox"])
 
 
-def seat(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
+def device(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
     line = Line()
     return ConnectedDevice(DeviceKey(ACME, user, DeviceId(device)), cast("Any", line)), line
 
 
-def desk(shelf: Shelf) -> InboxNotifier:
+def notifier(shelf: Shelf) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
     cases = InboxUseCases(cast("Any", shelf), cast("Any", shelf), nothing, logs=nothing, audience=nothing)
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
@@ -97,43 +97,43 @@ def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str
     return InboxChanged(ACME, UserId(user), inbox, added=added, removed=gone)
 
 
-async def test_devices_that_look_at_an_inbox_are_told_and_the_others_are_not() -> None:
+async def test_only_watching_devices_are_notified() -> None:
     shelf = Shelf()
-    at = desk(shelf)
-    (phone, to_phone), (laptop, to_laptop), (idle, to_idle) = map(seat, ("phone", "laptop", "idle"))
+    at = notifier(shelf)
+    (phone, to_phone), (laptop, to_laptop), (idle, to_idle) = map(device, ("phone", "laptop", "idle"))
     at.watch(phone, "default")
     at.watch(laptop, "default")
     at.watch(idle, "other")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: to_phone.frames and to_laptop.frames)
     assert [each["id"] for each in to_phone.frames[0]["added"]] == [N1]
     assert to_phone.frames == to_laptop.frames
     assert to_idle.frames == []
 
 
-async def test_nothing_is_read_for_an_inbox_that_nobody_looks_at() -> None:
+async def test_an_unwatched_inbox_is_not_read() -> None:
     shelf = Shelf()
-    at = desk(shelf)
-    phone, _ = seat("phone")
+    at = notifier(shelf)
+    phone, _ = device("phone")
     at.watch(phone, "default")
     at.on_left(phone)
-    at.noticed(word(N1))
-    at.noticed(word(N1, user="ben"))
+    at.on_inbox_changed(word(N1))
+    at.on_inbox_changed(word(N1, user="ben"))
     await at.wait_idle(1)
     assert shelf.reads == []
     assert not at._watchers
 
 
-async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and_in_order() -> None:
+async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order() -> None:
     shelf = Shelf()
-    at = desk(shelf)
-    phone, told = seat("phone")
+    at = notifier(shelf)
+    phone, told = device("phone")
     at.watch(phone, "default")
     shelf.hold.clear()
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: shelf.reads)
     for each in (word(N2), word(), word(gone=(N1,))):
-        at.noticed(each)
+        at.on_inbox_changed(each)
     await asyncio.sleep(0)
     assert len(shelf.reads) == 1
     shelf.hold.set()
@@ -143,35 +143,35 @@ async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and
     assert shelf.reads == [[N1], [N2]]
 
 
-async def test_a_notification_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
+async def test_a_notification_that_was_removed_before_the_read_is_not_sent() -> None:
     shelf = Shelf()
     shelf.there = set()
-    at = desk(shelf)
-    phone, told = seat("phone")
+    at = notifier(shelf)
+    phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: told.frames)
     assert "added" not in told.frames[0]
 
 
-async def test_what_came_and_went_in_between_is_told_of_as_gone_alone() -> None:
+async def test_a_notification_added_and_removed_in_between_is_sent_as_removed() -> None:
     shelf = Shelf()
-    at = desk(shelf)
-    phone, told = seat("phone")
+    at = notifier(shelf)
+    phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
-    at.noticed(word(gone=(N1,)))
+    at.on_inbox_changed(word(N1))
+    at.on_inbox_changed(word(gone=(N1,)))
     await until(lambda: told.frames)
     assert (told.frames[0]["gone"], told.frames[0].get("added")) == ([N1], None)
 
 
-async def test_who_resumed_gets_the_counts_and_hears_that_there_may_be_more() -> None:
+async def test_a_resumed_device_receives_counts_and_has_more() -> None:
     shelf = Shelf()
-    at = desk(shelf)
-    phone, told = seat("phone")
-    at.live(phone)
+    at = notifier(shelf)
+    phone, told = device("phone")
+    at.on_live(phone)
     at.watch(phone, "default")
-    at.live(phone)
+    at.on_live(phone)
     await until(lambda: told.frames)
     assert told.frames[0]["has_more"] is True
     assert shelf.reads == [[]]
@@ -181,17 +181,17 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(desk_of, "_RETRY_S", 0.001)
     shelf = Shelf()
     shelf.faults = 2
-    at = desk(shelf)
-    phone, told = seat("phone")
+    at = notifier(shelf)
+    phone, told = device("phone")
     at.watch(phone, "default")
-    at.noticed(word(N1))
+    at.on_inbox_changed(word(N1))
     await until(lambda: told.frames)
     assert [each["id"] for each in told.frames[0]["added"]] == [N1]
 
 
-async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
-    at = desk(Shelf())
-    phone, _ = seat("phone")
+async def test_the_number_of_watched_inboxes_is_limited() -> None:
+    at = notifier(Shelf())
+    phone, _ = device("phone")
     for number in range(MAX_INBOXES):
         at.watch(phone, f"inbox-{number}")
     at.watch(phone, "inbox-0")
@@ -199,10 +199,10 @@ async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
         at.watch(phone, "one-more")
 
 
-async def test_who_has_left_is_not_remembered() -> None:
-    """A request that was under way when its device went comes to the desk after it."""
-    at = desk(Shelf())
-    phone, _ = seat("phone")
+async def test_a_disconnected_device_is_removed() -> None:
+    """A request in flight when its device disconnects reaches the notifier afterwards."""
+    at = notifier(Shelf())
+    phone, _ = device("phone")
     phone.is_gone = True
     at.watch(phone, "default")
     assert (at._watchers, at._inboxes) == ({}, {})
