@@ -6,12 +6,12 @@ What is too old can be trimmed, and iterators run out.
 import json
 from collections.abc import Callable, Sequence
 
+from fixtures.encoded_sizes import item_bytes
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.codec import Item, encode_item
-from tidings.platform.dynamo.item_size import item_bytes
 from tidings.relay.model import EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
 from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
 

@@ -31,7 +31,7 @@ class Debouncer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no window is open and no flush runs."""
+        """Return whether no window is open and no flush runs."""
         return self._timer is None and self._task is None
 
     def schedule(self) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
+from fixtures.encoded_sizes import item_bytes
 from fixtures.engines import Namespace
 from fixtures.scripted_streams import ScriptedStreams
 from fixtures.tables import REGION, Tables
@@ -19,7 +20,6 @@ from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 from tidings.messages.sender import Content
 from tidings.platform.dynamo.codec import encode_item
-from tidings.platform.dynamo.item_size import item_bytes
 from tidings.platform.dynamo.open_client import open_client, open_streams
 from tidings.platform.dynamo.requests import Query
 from tidings.relay.model import EntryCommitted, ShardId, ShardRecord

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract.schema.conftest import Installation
+from fixtures.encoded_sizes import item_bytes, value_bytes
 
-from tidings.platform.dynamo.item_size import WRITE_UNIT_BYTES, item_bytes, value_bytes
+from tidings.platform.dynamo.item_size import WRITE_UNIT_BYTES
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from tidings.kernel.concurrency import SingleFlight
 from tidings.kernel.security import Secret
 
 if TYPE_CHECKING:
@@ -130,30 +131,19 @@ class RenewedCredentials:
         self._ask_again_s = ask_again_s
         self._stale_s = stale_s
         self.ask_at = now + ask_again_s
-        self._running: asyncio.Task[None] | None = None
+        self._fetches: SingleFlight[None, None] = SingleFlight()
 
     async def ask(self, now: float) -> None:
-        is_stale = now >= self._fetched_at + self._stale_s
-        task = self._start()
-        if is_stale:
-            await asyncio.shield(task)
+        if now >= self._fetched_at + self._stale_s:
+            await self.renew()
         else:
+            self._fetches.start(None, self._fetch_keys)
             self.ask_at = now + self._ask_again_s
 
     async def renew(self) -> None:
-        await asyncio.shield(self._start())
+        await self._fetches.run(None, self._fetch_keys)
 
-    def _start(self) -> asyncio.Task[None]:
-        """Start a fetch unless one is in flight. Cancelling a caller does not cancel it."""
-        if self._running is None:
-            self._running = asyncio.create_task(self._run(), name="dynamo-credentials")
-            self._running.add_done_callback(self._drop)
-        return self._running
-
-    def _drop(self, _: asyncio.Task[None]) -> None:
-        self._running = None
-
-    async def _run(self) -> None:
+    async def _fetch_keys(self) -> None:
         try:
             self.keys = await asyncio.to_thread(self._fetch)
         except Exception:  # noqa: BLE001 - every provider has its own errors

@@ -5,7 +5,6 @@ digits, plus one. This file counts as Amazon's DynamoDB Local does, which is nev
 decimal point, plus one byte, plus one if negative. Zero is one byte.
 """
 
-import base64
 from collections.abc import Iterable, Mapping, Sized
 from decimal import Decimal
 from typing import Any
@@ -13,46 +12,11 @@ from typing import Any
 from tidings.platform.dynamo.codec import Attributes
 from tidings.platform.dynamo.responses import QueryReply
 
-MAX_ITEM_BYTES = 400 * 1024
 WRITE_UNIT_BYTES = 1024
 READ_UNIT_BYTES = 4096
 
 COLLECTION_BYTES = 3
 ELEMENT_BYTES = 1
-
-type Value = Mapping[str, object]
-"""An encoded attribute value: `{"S": "text"}`, `{"N": "1"}`, `{"L": [...]}`."""
-
-
-def item_bytes(item: Mapping[str, Value]) -> int:
-    return sum(_text_bytes(name) + value_bytes(value) for name, value in item.items())
-
-
-def value_bytes(value: Value) -> int:
-    ((kind, content),) = value.items()
-    match kind, content:
-        case (("SS" | "NS" | "BS"), Iterable()):
-            return sum(value_bytes({kind[0]: element}) for element in content)
-        case "L", Iterable():
-            return COLLECTION_BYTES + sum(ELEMENT_BYTES + value_bytes(element) for element in content)
-        case "M", Mapping():
-            return COLLECTION_BYTES + ELEMENT_BYTES * len(content) + item_bytes(content)
-        case _:
-            return _scalar_bytes(kind, content)
-
-
-def _scalar_bytes(kind: str, content: object) -> int:
-    match kind, content:
-        case "S", str():
-            return _text_bytes(content)
-        case "N", str():
-            return number_bytes(content)
-        case "B", bytes() | str():
-            return _blob_bytes(content)
-        case (("BOOL" | "NULL"), bool()):
-            return 1
-        case _:
-            raise ValueError(f"{kind} with {type(content).__name__} is not an attribute value.")
 
 
 def number_bytes(text: str) -> int:
@@ -61,7 +25,7 @@ def number_bytes(text: str) -> int:
         return 1
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
-        raise ValueError(f"DynamoDB cannot store the number {text}.")  # noqa: TRY004 - NaN is a wrong value, not a wrong type
+        raise ValueError(f"{text} is not a number that DynamoDB can store.")  # noqa: TRY004 - NaN is a wrong value, not a wrong type
     written = "".join(map(str, digits))
     significant = written.rstrip("0")
     lowest = exponent + len(written) - len(significant)
@@ -79,14 +43,6 @@ def read_units(size_bytes: int, *, strong: bool) -> float:
     """Return the units of one read. A Query adds the bytes of all its items."""
     units = max(1, -(-size_bytes // READ_UNIT_BYTES))
     return float(units) if strong else units / 2
-
-
-def _text_bytes(text: str) -> int:
-    return len(text.encode())
-
-
-def _blob_bytes(content: bytes | str) -> int:
-    return len(base64.b64decode(content)) if isinstance(content, str) else len(content)
 
 
 _TWO_DIGITS = 100

@@ -73,7 +73,7 @@ class _Entry:
     since: datetime
     state: ComponentState = ComponentState.WAITING
     was_ok: bool | None = None
-    words: str = ""
+    reason: str = ""
 
 
 class ProcessStatus:
@@ -101,9 +101,9 @@ class ProcessStatus:
         self._phase = phase
         self.publish()
 
-    def mark(self, component: Component, state: ComponentState, words: str = "") -> None:
+    def mark(self, component: Component, state: ComponentState, reason: str = "") -> None:
         entry = self._entries[component.name]
-        entry.state, entry.words, entry.since = state, words, self._clock.now()
+        entry.state, entry.reason, entry.since = state, reason, self._clock.now()
         self.publish()
 
     def publish(self) -> None:
@@ -131,7 +131,7 @@ class ProcessStatus:
 
     def _health(self, entry: _Entry) -> Health:
         if entry.state is not ComponentState.STARTED:
-            return Health(ok=False, reason=entry.words or entry.state, since=entry.since)
+            return Health(ok=False, reason=entry.reason or entry.state, since=entry.since)
         try:
             return entry.component.health() or Health(ok=True, reason="", since=entry.since)
         except Exception as error:  # noqa: BLE001 - a failing check must not prevent the report

@@ -269,8 +269,9 @@ def open_blocking_socket(options: RedisOptions, seed: Address) -> socket.socket:
     return options.tls.wrap_socket(sock, server_hostname=seed.host) if options.tls else sock
 
 
-def call_blocking(sock: socket.socket, answers: Reader, *words: str) -> object:
-    sock.sendall(pack_command(*words))
+def call_blocking(sock: socket.socket, answers: Reader, *command: str) -> object:
+    """Send a command on a blocking socket and return its answer."""
+    sock.sendall(pack_command(*command))
     while (answer := answers.gets()) is NOTHING:
         data = sock.recv(2**16)
         if not data:

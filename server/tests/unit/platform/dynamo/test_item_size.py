@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from fixtures.encoded_sizes import item_bytes
 from hypothesis import given
 from unit.platform.dynamo.generated import items
 
@@ -12,7 +13,6 @@ from tidings.platform.dynamo.item_size import (
     encoded_item_bytes,
     estimate_write_units,
     get_units,
-    item_bytes,
     larger_units,
     put_units,
     query_units,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from fixtures.encoded_sizes import Value
 from hypothesis import strategies as st
 
-from tidings.platform.dynamo.item_size import Value
 from tidings.schema.tables.limits import (
     PART_BYTES,
     PART_DIGITS,

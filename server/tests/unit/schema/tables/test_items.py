@@ -1,11 +1,12 @@
 """item_size_bounded: whatever the bounds allow, an item stays far below DynamoDB's 400 KB."""
 
 import pytest
+from fixtures.encoded_sizes import MAX_ITEM_BYTES, item_bytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from unit.schema.tables.largest import any_item, largest_item
 
-from tidings.platform.dynamo.item_size import MAX_ITEM_BYTES, item_bytes, write_units
+from tidings.platform.dynamo.item_size import write_units
 from tidings.schema.tables.declaration import BY_NAME, TABLES
 from tidings.schema.tables.items import chats, inboxes
 from tidings.schema.tables.model import Table, TableItem, largest_item_bytes
