@@ -273,7 +273,7 @@ class DeliveryWorker:
         for each in written:
             if each.chat in deferred.chats:
                 self._progress.get(each.chat).defer(each.first, each.last)
-                self._stats.late += each.last - each.first + 1
+                self._stats.deferred += each.last - each.first + 1
         # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
         # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.
         await gather_limited(

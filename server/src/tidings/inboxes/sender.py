@@ -15,12 +15,13 @@ from tidings.inboxes import message_schema
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import KeyClaim, KeyOrigin, NotificationContent, NotificationId
-from tidings.inboxes.ports import ContentStore, InboxKeys, JobStarter
+from tidings.inboxes.ports import ContentStore, JobStarter
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
+from tidings.messages.ports import KeyProvider
 
 LATEST_MS = 10**13 - 1
 """Sort keys have 13 digits for a time."""
@@ -66,7 +67,7 @@ class DraftService:
         inboxes: InboxConfigCache,
         contents: ContentStore,
         *,
-        keys: InboxKeys,
+        keys: KeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes

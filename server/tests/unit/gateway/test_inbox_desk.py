@@ -139,7 +139,7 @@ async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and
     shelf.hold.set()
     await until(lambda: len(told.frames) == 2)
     assert [frame["counts"]["version"] for frame in told.frames] == [1, 2]
-    assert (told.frames[1]["gone"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
+    assert (told.frames[1]["removed"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
     assert shelf.reads == [[N1], [N2]]
 
 
@@ -162,7 +162,7 @@ async def test_what_came_and_went_in_between_is_told_of_as_gone_alone() -> None:
     at.noticed(word(N1))
     at.noticed(word(gone=(N1,)))
     await until(lambda: told.frames)
-    assert (told.frames[0]["gone"], told.frames[0].get("added")) == ([N1], None)
+    assert (told.frames[0]["removed"], told.frames[0].get("added")) == ([N1], None)
 
 
 async def test_who_resumed_gets_the_counts_and_hears_that_there_may_be_more() -> None:
