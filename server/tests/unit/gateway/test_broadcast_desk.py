@@ -127,7 +127,7 @@ class Phone:
 
     @property
     def gone(self) -> list[str]:
-        return [each for frame in self.frames for each in frame.get("gone", ())]
+        return [each for frame in self.frames for each in frame.get("removed", ())]
 
 
 type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
@@ -284,7 +284,7 @@ async def test_a_redaction_ends_the_walk_at_once_and_is_told(stage: Stage) -> No
     world.append(BroadcastEntryKind.REDACT, N1)
     world.say()
     await until(lambda: all(phone.gone == [N1] for phone in phones))
-    assert all(phone.frames[-1].get("gone") for phone in phones)
+    assert all(phone.frames[-1].get("removed") for phone in phones)
     assert 0 < sum(bool(phone.added) for phone in phones) < 100
 
 
