@@ -28,11 +28,11 @@ ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "jobs", "message
 """Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
 
 pytest_plugins = [
+    "fixtures.loops",  # first: other fixtures import it
     "fixtures.engines",
     "fixtures.tables",
     "fixtures.use_cases",
     "fixtures.accounts_env",
-    "fixtures.loops",
     "fixtures.delivery_env",
     "fixtures.redis_cluster",
     "fixtures.gateway_process",

@@ -1,0 +1,144 @@
+"""Events for users who are nowhere, on a real Kafka: a reader that has the published schema and nothing else reads them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from contract.kafka.harness import read_log
+from fixtures.delivery_env import DeliveryEnv
+from fixtures.engines import Namespace
+from fixtures.topics import make_topics
+from fixtures.use_cases import ANNA, BEN, by
+
+from tidings.app.wiring.delivery import build_offline_events
+from tidings.delivery.model import ChatFlags
+from tidings.delivery.offline import OfflineEventPublisher
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import ChatKey, ClientKey, UserId, new_ulid
+from tidings.messages.model import Entry, EntryKind
+from tidings.messages.sender import Content
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.tenants.model import PushSettings, TenantSettings
+from tidings.tenants.settings import TenantService
+from tidings.tenants.store import DynamoTenantStore
+
+ROOT = Path(__file__).parents[4]
+SCHEMA = jsonschema_rs.validator_for((ROOT / "protocol/offline.schema.json").read_text())
+
+
+@pytest.fixture
+def topics(kafka: str, space: Namespace) -> KafkaConfig:
+    return make_topics(kafka, space)
+
+
+@asynccontextmanager
+async def opened(
+    office: DeliveryEnv, topics: KafkaConfig, *, has_previews: bool = False
+) -> AsyncIterator[OfflineEventPublisher]:
+    stage = office.stage
+    settings = TenantSettings(name="Acme", push=PushSettings(has_previews=has_previews))
+    await TenantService(DynamoTenantStore(stage.client, stage.authentic), SystemClock()).create(
+        stage.tenant, settings
+    )
+    publisher = KafkaPublisher(topics)
+    try:
+        yield build_offline_events(stage.client, stage.ring, stage.clock, publisher)
+    finally:
+        await publisher.close()
+
+
+async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
+    """Decode an event as a consumer does: JSON, validated against the schema."""
+    log = await asyncio.to_thread(read_log, topics, "unreached")
+    found = [json.loads(value) for values in log.values() for value in values]
+    for each in found:
+        SCHEMA.validate(each)
+    return sorted(found, key=lambda each: each["sequence"])
+
+
+async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
+    entries = await office.stage.reader.between(chat, 0, 999)
+    return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
+
+
+async def test_who_is_away_is_told_of_with_what_a_push_needs(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics) as unreached:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        other = await stage.group(BEN)
+        await stage.send(other, ANNA, "elsewhere")
+        await stage.send(chat, ANNA, "one")
+        mention = Content(text="@ben", mentions=(BEN,))
+        await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
+        await delivery_env.deliver()
+        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    first, second = await heard(topics)
+    assert first == {
+        "version": 1,
+        "tenant": stage.tenant,
+        "recipient": BEN,
+        "chat": chat.chat,
+        "message_id": f"{chat.chat}.2",
+        "sequence": 2,
+        "sender": ANNA,
+        "kind": "message",
+        "at": first["at"],
+        "badge": 3,
+        "collapse_key": chat.chat,
+        "is_muted": False,
+        "is_mentioned": False,
+        "preview": None,
+    }
+    assert (second["sequence"], second["is_mentioned"]) == (3, True)
+
+
+async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics, has_previews=True) as unreached:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA, "é" * 200)
+        await stage.send(chat, ANNA, "soon gone", ttl_s=60)
+        await delivery_env.deliver()
+        await delivery_env.lists.list.set_flags(
+            chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
+        )
+        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
+        ("é" * 90, True),
+        (None, True),
+    ]
+
+
+async def test_the_badge_counts_what_is_unread_in_large_chats_too(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics) as unreached:
+        large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
+        await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
+        await stage.send(large, ANNA, "to all", after=2)
+        await stage.send(large, ANNA, "again", after=3)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA, "you")
+        await delivery_env.deliver()
+        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    (event,) = await heard(topics)
+    assert event["badge"] == 3
+
+
+def test_the_published_example_is_what_the_schema_allows() -> None:
+    sample = json.loads((ROOT / "protocol/offline.sample.json").read_text())
+    SCHEMA.validate(sample)
+    for name in sample:
+        with pytest.raises(jsonschema_rs.ValidationError):
+            SCHEMA.validate({key: value for key, value in sample.items() if key != name})
