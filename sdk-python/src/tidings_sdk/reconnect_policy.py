@@ -17,7 +17,7 @@ _LOGIN: Final = frozenset(
     {
         close_codes.CREDENTIAL_EXPIRED,
         close_codes.CREDENTIAL_INVALID,
-        close_codes.SIGNED_OUT,
+        close_codes.SESSION_REVOKED,
         close_codes.FORBIDDEN,
     }
 )

@@ -86,9 +86,9 @@ class MemberWatermarks(Body, frozen=True, kw_only=True):
 class Receipts(Body, frozen=True, kw_only=True):
     """Members got further, as far as is told. A user's own comes to all his devices, of any chat.
 
-    `is_all`: the first after `subscribe`; who is not in it is not a member now.
+    `is_snapshot`: the first after `subscribe`; who is not in it is not a member now.
     """
 
     chat: str
     members: tuple[MemberWatermarks, ...]
-    is_all: bool = False
+    is_snapshot: bool = False

@@ -27,7 +27,7 @@ class Reaction(Body, frozen=True, kw_only=True):
 class MessageState(Body, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
-    state: str = "there"
+    state: str = "active"
     text: str = ""
     data: dict[str, Any] | None = None
     reply_to: int | None = None
@@ -49,7 +49,7 @@ class Entry(Body, frozen=True, kw_only=True):
     by: str
     at: int
     kind: str = "message"
-    state: str = "there"
+    state: str = "active"
     text: str = ""
     data: dict[str, Any] | None = None
     reply_to: int | None = None
@@ -112,7 +112,7 @@ class ChatRow(Body, frozen=True, kw_only=True):
     by: str | None = None
     preview: str | None = None
     last: int = 0
-    state: str = "there"
+    state: str = "active"
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False

@@ -22,11 +22,11 @@ class GetCounts(Body, frozen=True, kw_only=True):
 
 
 class ListNotifications(Body, frozen=True, kw_only=True):
-    """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
+    """Notifications of an inbox, newest first. `cursor`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=50)] = 20
-    below: PageCursorText | None = None
+    cursor: PageCursorText | None = None
     category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
@@ -47,7 +47,7 @@ class MarkNotifications(Body, frozen=True, kw_only=True):
 class InboxCounts(Body, frozen=True, kw_only=True):
     """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
 
-    `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    `unseen`: unread, and given since the user last looked. `next_change_at`: a notification expires then; ask again.
     `broadcasts_up_to`: of the inbox's log of broadcasts so many entries are counted in.
     """
 
@@ -62,7 +62,7 @@ class InboxCounts(Body, frozen=True, kw_only=True):
 
 
 class Notification(Body, frozen=True, kw_only=True):
-    """One notice as the user has it. `version` above 1: it was amended."""
+    """One notification as the user has it. `version` above 1: it was amended."""
 
     id: str
     at: int
@@ -80,15 +80,15 @@ class Notification(Body, frozen=True, kw_only=True):
 
 
 class NotificationPage(Body, frozen=True, kw_only=True):
-    """May be short, or empty, though there is a `below`: a filter found little so far."""
+    """May be short, or empty, though there is a `cursor`: a filter found little so far."""
 
-    notices: tuple[Notification, ...]
+    notifications: tuple[Notification, ...]
     counts: InboxCounts
-    below: str | None = None
+    cursor: str | None = None
 
 
 class InboxUpdate(Body, frozen=True, kw_only=True):
-    """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
+    """The inbox changed: its counts now, and of notifications what was added, amended, or is gone (redacted).
 
     `has_more`: more happened than is told; list again. What was missed while away is not told later.
     """
@@ -96,7 +96,7 @@ class InboxUpdate(Body, frozen=True, kw_only=True):
     counts: InboxCounts
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False
 
 
@@ -111,5 +111,5 @@ class BroadcastUpdate(Body, frozen=True, kw_only=True):
     up_to: int
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False

@@ -19,7 +19,7 @@ REQUESTS: Final[Mapping[str, tuple[type[Body], type[Body]]]] = {
     "ack": (ephemeral.Ack, Ok),
     "read": (ephemeral.Read, Ok),
     "counts": (inbox.GetCounts, inbox.InboxCounts),
-    "notices": (inbox.ListNotifications, inbox.NotificationPage),
+    "notifications": (inbox.ListNotifications, inbox.NotificationPage),
     "mark": (inbox.MarkNotifications, inbox.InboxCounts),
     "typing": (ephemeral.Typing, Ok),
     "presence": (ephemeral.Presence, Ok),

@@ -17,7 +17,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.component import ExitCode
 
 COMMANDS = {
-    "broadcast": "Notices to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
+    "broadcast": "Notifications to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
     "config": "What is set, where it came from, and what can be set.",
     "dev": "Everything at once on this machine: engines, processes, people to try with.",
     "doctor": "What is wrong with this installation, why it matters, what to do.",
@@ -27,7 +27,7 @@ COMMANDS = {
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
     "restored": "After a backup was put back, or a standby took over: a new epoch.",
-    "run": "Run a process: api, gateway, delivery, relay or notices.",
+    "run": "Run a process: api, gateway, delivery, relay or notifications.",
     "relay": "What the relay can't put right by itself: the repair job.",
     "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
     "tables": "The DynamoDB tables: plan, apply, check.",

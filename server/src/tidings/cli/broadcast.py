@@ -16,7 +16,7 @@ from tidings.kernel.ids import TenantId
 
 @click.group(name="broadcast")
 def group() -> None:
-    """Notices to everyone or to a segment: nothing is copied, users merge them at read."""
+    """Notifications to everyone or to a segment: nothing is copied, users merge them at read."""
 
 
 @group.command()
@@ -45,7 +45,7 @@ def send(
     track_reads: bool,
     key: str | None,
 ) -> None:
-    """Send a notice to everyone, or to a segment: every reader has it within a second."""
+    """Send a notification to everyone, or to a segment: every reader has it within a second."""
     wish = BroadcastRequest(
         message=parse_object(message),
         segment=segment,
@@ -56,7 +56,7 @@ def send(
         tracks_reads=track_reads,
     )
     sent = run_with_inboxes(lambda cases: cases.broadcast.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notice   {sent.notification}\nsequence {sent.status.sequence or '-'}")
+    echo(f"notification   {sent.notification}\nsequence {sent.status.sequence or '-'}")
     for job in sent.jobs:
         echo(f"job      {job}")
 
@@ -64,43 +64,45 @@ def send(
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def show(tenant: str, inbox: str, notice: str) -> None:
-    """How far NOTICE is; once it was recalled, since when nobody sees it."""
-    _show(tenant, inbox, notice)
+@click.argument("notification")
+def show(tenant: str, inbox: str, notification: str) -> None:
+    """How far NOTIFICATION is; once it was recalled, since when nobody sees it."""
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
+@click.argument("notification")
 @click.argument("percent", type=click.IntRange(1, 100))
-def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
-    """Show NOTICE to PERCENT of its users."""
+def ramp(tenant: str, inbox: str, notification: str, percent: int) -> None:
+    """Show NOTIFICATION to PERCENT of its users."""
     run_with_inboxes(
-        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notice), percent)
+        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notification), percent)
     )
-    _show(tenant, inbox, notice)
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def halt(tenant: str, inbox: str, notice: str) -> None:
-    """No further step of NOTICE, also of those that are planned; who has it keeps it."""
-    run_with_inboxes(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notice)))
-    _show(tenant, inbox, notice)
+@click.argument("notification")
+def halt(tenant: str, inbox: str, notification: str) -> None:
+    """No further step of NOTIFICATION, also of those that are planned; who has it keeps it."""
+    run_with_inboxes(
+        lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notification))
+    )
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def recall(tenant: str, inbox: str, notice: str) -> None:
-    """Hide NOTICE from everybody, and empty what it said."""
-    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notice)))
-    _show(tenant, inbox, notice)
+@click.argument("notification")
+def recall(tenant: str, inbox: str, notification: str) -> None:
+    """Hide NOTIFICATION from everybody, and empty what it said."""
+    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notification)))
+    _show(tenant, inbox, notification)
 
 
 @group.command()
@@ -125,7 +127,7 @@ def _show(tenant: str, inbox: str, notification: str) -> None:
         )
         reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        echo(f"notice   {notification}\nto       {_whom(content)}")
+        echo(f"notification   {notification}\nto       {_whom(content)}")
         echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
             echo(f"recalled {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}")

@@ -54,18 +54,20 @@ class _InboxOptions(TypedDict):
 @click.option("--title", help="For people.  [default: the name]")
 @click.option("--description", help="For people.")
 @click.option(
-    "--category", multiple=True, help="One that notices may have; those that are not named are retired."
+    "--category", multiple=True, help="One that notifications may have; those that are not named are retired."
 )
 @click.option(
     "--schema-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A JSON Schema (2020-12) that messages must fit.",
 )
-@click.option("--retention-days", type=int, help="How long notices are kept; 0: for ever.")
-@click.option("--expires-after-s", type=int, help="How long a notice lives; 0: until retention ends it.")
-@click.option("--default-category", help="Of notices that are sent without one.")
+@click.option("--retention-days", type=int, help="How long notifications are kept; 0: for ever.")
 @click.option(
-    "--known-users/--all-users", default=None, help="Whether only users with a profile get its notices."
+    "--expires-after-s", type=int, help="How long a notification lives; 0: until retention ends it."
+)
+@click.option("--default-category", help="Of notifications that are sent without one.")
+@click.option(
+    "--known-users/--all-users", default=None, help="Whether only users with a profile get its notifications."
 )
 def set_(tenant: str, inbox: str, **given: Unpack[_InboxOptions]) -> None:
     """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
@@ -81,7 +83,7 @@ def set_(tenant: str, inbox: str, **given: Unpack[_InboxOptions]) -> None:
 
 @group.command()
 @click.argument("tenant")
-@click.option("--retention-days", type=int, help="How long a new inbox keeps notices; 0: for ever.")
+@click.option("--retention-days", type=int, help="How long a new inbox keeps notifications; 0: for ever.")
 @click.option("--known-users/--all-users", default=None, help="Whether only users with a profile get them.")
 def defaults(tenant: str, *, retention_days: int | None, known_users: bool | None) -> None:
     """What new inboxes of TENANT get if nothing else is said. Changes what is given of it; those that there are stay as they are."""
@@ -130,7 +132,7 @@ def list_(tenant: str) -> None:
 )
 @click.option("--message", required=True, help="What it says, as JSON.")
 @click.option("--category", help="One of the inbox's.")
-@click.option("--key", help="A repeat with the same key is the same notice.")
+@click.option("--key", help="A repeat with the same key is the same notification.")
 def send(
     tenant: str,
     inbox: str,
@@ -141,13 +143,13 @@ def send(
     category: str | None,
     key: str | None,
 ) -> None:
-    """Send a notice to named users; `tidings job watch` tells how far it is."""
+    """Send a notification to named users; `tidings job watch` tells how far it is."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
     wish = SendNotificationRequest(
-        uids=[check_user_id(user) for user in named], message=parse_object(message), category=category
+        user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
     )
     sent = run_with_inboxes(lambda cases: cases.sender.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notice {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
+    echo(f"notification {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
 
 
 @group.command()
@@ -156,12 +158,12 @@ def send(
 @click.argument("user")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
-    """Which notices make up USER's counts, and why the others do not."""
+    """Which notifications make up USER's counts, and why the others do not."""
     owner = InboxKey(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
     explained = run_with_inboxes(lambda cases: cases.queries.explain(owner, limit))
     sheet = explained.snapshot
     echo(f"unread {sheet.total}, unseen {sheet.unseen}")
-    table = SafeTable("notice", "counted", "why", "since")
+    table = SafeTable("notification", "counted", "why", "since")
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, format_ms(at_ms))
     SafeConsole().print(table)
@@ -248,6 +250,6 @@ def _show(inbox: Inbox) -> None:
     table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
     table.add_row("retention", _kept(inbox.retention_days))
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
-    table.add_row("a notice lives", lives)
+    table.add_row("a notification lives", lives)
     table.add_row("version", f"{inbox.version}, of {format_ms(inbox.updated_ms)}")
     SafeConsole().print(table)

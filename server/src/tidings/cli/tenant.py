@@ -86,7 +86,7 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--push-previews/--no-push-previews",
                 default=None,
-                help="Events of `unreached` carry the first words of a message.",
+                help="Events of the topic `offline` carry the first words of a message.",
             ),
             click.option(
                 "--rate",

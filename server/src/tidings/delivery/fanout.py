@@ -157,7 +157,7 @@ class Fanout:
             for route in found
             if route.gateway in gone
         ]
-        self._stats.stale += len(stale)
+        self._stats.stale_route += len(stale)
         removed = await gather_results(
             self._routes.remove(device, route.gateway, route.epoch) for device, route in stale
         )
@@ -169,7 +169,7 @@ class Fanout:
 
     async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats) -> None:
         queued = await self._put(queued, deferred)
-        self._stats.kept += sum(len(batch.messages) for batch in queued)
+        self._stats.queued += sum(len(batch.messages) for batch in queued)
         await self._failpoints.hit("worker.pending_put")
         # Race: a device registers after our route look-up but before we write the offline-queue item, and its gateway
         # drains the queue in between. Look up again and signal the new gateway to resume; otherwise the message would
@@ -184,7 +184,7 @@ class Fanout:
             for batch in queued
             if batch.user_key not in connected and batch.user_key not in found.unknown
         ]
-        self._stats.unreached += len(offline)
+        self._stats.offline += len(offline)
         await gather_limited(self._notify_offline(*batch) for batch in offline)
 
     async def _put(
@@ -225,7 +225,7 @@ class Fanout:
         sent = await self._send({gateway: tuple(messages) for gateway, messages in signals.items()})
         unsignalled = {(s.tenant, s.user) for gateway in sent.unknown for s in signals[gateway]}
         deferred.add((batch.chat for batch in queued if batch.user_key in unsignalled), sent.failure)
-        self._stats.rung += len(routes)
+        self._stats.resume_signalled += len(routes)
         return await self._remove_stale(routes, sent)
 
 

@@ -110,7 +110,7 @@ class MessageStatusReader:
         audience = await self._audience.of(chat, max(message.sequence for message in messages))
         if audience.large_since is not None:
             return [
-                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, is_counted=False)
+                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, has_receipts=False)
                 for m in messages
             ]
         reader = next((member for member in audience.members if member.user == user), None)

@@ -198,7 +198,7 @@ class DeliveryWorker:
                 break
             found += page
             at = page[-1].sequence
-        self._stats.filled += len(found)
+        self._stats.backfilled += len(found)
         return found
 
     async def _fill_gaps(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
@@ -215,7 +215,7 @@ class DeliveryWorker:
     async def _process_from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
         is_pushed = True
         while after < up_to and (entries := await self._deps.log.between(chat, after, up_to)):
-            self._stats.filled += len(entries)
+            self._stats.backfilled += len(entries)
             is_pushed &= await self._process_run(chat, entries)
             after = entries[-1].sequence
         return is_pushed
@@ -273,7 +273,7 @@ class DeliveryWorker:
         for each in written:
             if each.chat in deferred.chats:
                 self._progress.get(each.chat).defer(each.first, each.last)
-                self._stats.late += each.last - each.first + 1
+                self._stats.deferred += each.last - each.first + 1
         # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
         # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.
         await gather_limited(
@@ -318,7 +318,7 @@ class DeliveryWorker:
 
     def _defer(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
         self._progress.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
-        self._stats.late += len(run)
+        self._stats.deferred += len(run)
 
     def _log_deferred(self, reason: str) -> None:
         """Log at most once a minute: one part of Redis may be unavailable for many batches."""

@@ -128,9 +128,9 @@ def counts_frame(snapshot: InboxSnapshot, inbox: Inbox) -> InboxCounts:
 
 def notification_page_frame(page: NotificationSlice, inbox: Inbox) -> NotificationPage:
     return NotificationPage(
-        notices=tuple(notification_frame(each, inbox) for each in page.notifications),
+        notifications=tuple(notification_frame(each, inbox) for each in page.notifications),
         counts=counts_frame(page.snapshot, inbox),
-        below=page.below,
+        cursor=page.below,
     )
 
 

@@ -235,7 +235,7 @@ async def list_notifications(context: RequestContext, frame: ListNotifications) 
         is_archived=frame.is_archived,
     )
     key = _inbox_key(context, inbox)
-    page = await inboxes.read.page(key, frame.limit, wanted, frame.below, frame.at_least)
+    page = await inboxes.read.page(key, frame.limit, wanted, frame.cursor, frame.at_least)
     answer = notification_page_frame(page, inbox)
     context.node.inboxes.answered(context.device, frame, answer)
     return answer

@@ -145,7 +145,7 @@ class LeaseRenewer:
             # Another gateway has a newer route of the device. This gateway cannot know which of the two sockets the
             # client still uses, so the client must reconnect with the one that it keeps.
             if (device := self._if_unchanged(key, epochs[key])) is not None:
-                device.connected.close(CloseCode.TRY_LATER)
+                device.connected.close(CloseCode.TRY_AGAIN_LATER)
 
     def _if_unchanged(self, key: DeviceKey, epoch: int) -> ConnectedDevice | None:
         # Race: the device registers again while Redis answers the renewal. The answer is about its old route.

@@ -19,10 +19,10 @@ class SocketMetrics:
     def __init__(self, metrics: Metrics) -> None:
         labels = {"kind": _CALLED, "outcome": ["ok", "refused"]}
         self._counts = metrics.counters(
-            "socket_calls_total", "Answered requests by kind and outcome.", labels
+            "socket_requests_total", "Answered requests by kind and outcome.", labels
         )
         self._took = metrics.latencies(
-            "socket_call_seconds", "Time from a complete frame to its answer.", {"kind": _CALLED}
+            "socket_request_seconds", "Time from a complete frame to its answer.", {"kind": _CALLED}
         )
 
     def on_answered(self, kind: str, outcome: str, took_s: float) -> None:
@@ -36,11 +36,11 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     open_now.set_function(lambda: len(server.listener.sockets))
     let_in = metrics.gauge("socket_devices", "Authenticated devices.")
     let_in.set_function(lambda: len(server.hub))
-    in_flight = metrics.gauge("socket_calls_in_flight", "Requests in flight.")
+    in_flight = metrics.gauge("socket_requests_in_flight", "Requests in flight.")
     in_flight.set_function(lambda: len(server.calls))
-    metrics.counter_callback("socket_accepts_total", "Accepted WebSocket connections.", lambda: tally.opened)
+    metrics.counter_callback("socket_accepted_total", "Accepted WebSocket connections.", lambda: tally.opened)
     metrics.counter_callbacks(
-        "socket_refusals_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)
+        "socket_refused_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)
     )
     metrics.counter_callback(
         "socket_handshakes_failed_total",
@@ -53,12 +53,12 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
         lambda: tally.handshakes_dropped,
     )
     metrics.counter_callback(
-        "socket_slow_total",
+        "socket_slow_consumers_total",
         "Connections that were closed because the device read too slowly.",
         lambda: tally.too_slow,
     )
     metrics.counter_callback(
-        "socket_faults_total",
+        "socket_internal_errors_total",
         "Internal errors in the handling of a connection.",
         lambda: tally.receiver_faults,
     )
@@ -66,9 +66,11 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
         "socket_closes_total", "Closed connections by close code.", "code", lambda: dict(traffic.closes)
     )
     frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
-    metrics.counter_callbacks("socket_frames_total", "WebSocket messages by direction.", "way", frames)
+    metrics.counter_callbacks("socket_frames_total", "WebSocket messages by direction.", "direction", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
-    metrics.counter_callbacks("socket_bytes_total", "Bytes of WebSocket messages by direction.", "way", sizes)
+    metrics.counter_callbacks(
+        "socket_bytes_total", "Bytes of WebSocket messages by direction.", "direction", sizes
+    )
     export_node(metrics, server.node)
 
 
@@ -79,19 +81,23 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
         "Pushes from the bus (`heard`) and their result for each device: sent, deferred during a resume (`held`), duplicate (`old`), after a gap, or not connected (`away`).",
         "what",
         lambda: {
-            "heard": counts.pushes,
+            "received": counts.pushes,
             "sent": counts.entries,
-            "held": counts.deferred,
-            "old": counts.old,
+            "deferred": counts.deferred,
+            "duplicate": counts.old,
             "gap": counts.gaps,
-            "away": counts.undelivered,
+            "undelivered": counts.undelivered,
         },
     )
     metrics.counter_callbacks(
         "gateway_resumes_total",
         "Resumes of devices: after connecting (`first`), after possibly missed pushes (`again`), and failed ones.",
         "what",
-        lambda: {"first": counts.resumes, "again": counts.resume_retries, "failed": counts.resumes_failed},
+        lambda: {
+            "initial": counts.resumes,
+            "repeated": counts.resume_retries,
+            "failed": counts.resumes_failed,
+        },
     )
     metrics.counter_callback(
         "gateway_ranges_total", "Ranges of a chat's log that were read for a device.", lambda: counts.ranges
@@ -101,19 +107,19 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
     )
     rooms = metrics.gauge("gateway_large_chats", "Large chats whose channel this gateway is subscribed to.")
     rooms.set_function(lambda: len(node.large_chats))
-    _export_signs(metrics, node.ephemeral)
+    _export_ephemeral(metrics, node.ephemeral)
     broadcasts = node.inboxes.broadcasts
     metrics.counter_callback(
         "gateway_broadcast_pushes_total", "Pushes of broadcasts to devices.", lambda: broadcasts.pushes
     )
-    waiting = metrics.gauge("gateway_resumes_waiting", "Connected devices that wait to resume again.")
+    waiting = metrics.gauge("gateway_resumes_pending", "Connected devices that wait to resume again.")
     waiting.set_function(lambda: len(node.resuming))
 
 
-def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:
+def _export_ephemeral(metrics: Metrics, ephemeral: EphemeralService) -> None:
     counts = ephemeral.counts
     metrics.counter_callbacks(
-        "gateway_sign_frames_total",
+        "gateway_ephemeral_frames_total",
         "Frames with ephemeral events, one for each device. `own_read`: read watermarks for the user's other devices.",
         "kind",
         lambda: {
@@ -124,17 +130,17 @@ def _export_signs(metrics: Metrics, ephemeral: EphemeralService) -> None:
         },
     )
     metrics.counter_callbacks(
-        "gateway_sign_reads_total",
+        "gateway_ephemeral_reads_total",
         "Complete receipt states that were read, presence look-ups of users, and messages that Redis did not accept.",
         "what",
-        lambda: {"state": counts.states, "look": counts.subscriptions, "lost": counts.lost},
+        lambda: {"snapshot": counts.states, "presence": counts.subscriptions, "dropped": counts.lost},
     )
     channels = metrics.gauges(
-        "gateway_sign_channels",
+        "gateway_ephemeral_channels",
         "Channels of ephemeral events that this gateway is subscribed to.",
-        {"kind": ("signs", "presence")},
+        {"kind": ("chat", "presence")},
     )
-    channels["signs"].set_function(lambda: len(ephemeral.chats.channels))
+    channels["chat"].set_function(lambda: len(ephemeral.chats.channels))
     channels["presence"].set_function(lambda: len(ephemeral.presence_subscriptions.channels))
 
 

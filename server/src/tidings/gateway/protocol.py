@@ -37,9 +37,9 @@ _DONE = Ok()
 _PING = WriteFrame(encode_push(PingPush()))
 _OUT_OF_TIME = {
     ConnectionState.CONNECTING: CloseCode.CONNECT_TIMEOUT,
-    ConnectionState.AUTHENTICATING: CloseCode.TRY_LATER,
-    ConnectionState.RESUMING: CloseCode.TRY_LATER,
-    ConnectionState.DRAINING: CloseCode.DRAINED,
+    ConnectionState.AUTHENTICATING: CloseCode.TRY_AGAIN_LATER,
+    ConnectionState.RESUMING: CloseCode.TRY_AGAIN_LATER,
+    ConnectionState.DRAINING: CloseCode.SERVER_SHUTDOWN,
 }
 
 
@@ -101,7 +101,7 @@ class ConnectionProtocol:
             return self._close(CloseCode.FRAME_TOO_LARGE)
         is_in_time = self._frames.take(now)
         if self._frames.is_exhausted:
-            return self._close(CloseCode.TOO_FAST)
+            return self._close(CloseCode.RATE_LIMITED)
         frame = decode(data)
         if not is_in_time:
             return [self._too_fast(frame.id)]
@@ -112,7 +112,7 @@ class ConnectionProtocol:
         if self.state is ConnectionState.CLOSED:
             return []
         self._frames.take(now)
-        return self._close(CloseCode.TOO_FAST) if self._frames.is_exhausted else []
+        return self._close(CloseCode.RATE_LIMITED) if self._frames.is_exhausted else []
 
     def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
         """Send the answer of a request, or its `ErrorBody`. After the end of the connection it is dropped."""
@@ -140,13 +140,13 @@ class ConnectionProtocol:
         if now >= self._expires_at:
             return self._close(CloseCode.CREDENTIAL_EXPIRED)
         if now >= self._pinged_at + self._limits.pong_within_s:
-            return self._close(CloseCode.SILENT)
+            return self._close(CloseCode.HEARTBEAT_TIMEOUT)
         return self._ping(now) if now >= self._ping_at else []
 
     def drain(self, retry_after_ms: int, spread_ms: int, now: float) -> list[Effect]:
         """Ask an authenticated device to reconnect within the given time, and close all others."""
         if self.state in (ConnectionState.CONNECTING, ConnectionState.AUTHENTICATING):
-            return self._close(CloseCode.DRAINED)
+            return self._close(CloseCode.SERVER_SHUTDOWN)
         if self.state not in (ConnectionState.RESUMING, ConnectionState.LIVE):
             return []
         self.state = ConnectionState.DRAINING
@@ -218,7 +218,7 @@ class ConnectionProtocol:
         effects = self._answer(request_id, body)
         if not isinstance(body, Resumed):
             return (
-                [*effects, *self._close(CloseCode.TRY_LATER)]
+                [*effects, *self._close(CloseCode.TRY_AGAIN_LATER)]
                 if self.state is ConnectionState.RESUMING
                 else effects
             )

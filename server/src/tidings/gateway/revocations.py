@@ -37,7 +37,7 @@ class RevocationEnforcer:
             elif (device.key.tenant, device.key.user) in users:
                 of_users.append(device)
         await self._check(of_keys, CloseCode.CREDENTIAL_INVALID)
-        await self._check(of_users, CloseCode.SIGNED_OUT)
+        await self._check(of_users, CloseCode.SESSION_REVOKED)
 
     async def sweep(self) -> None:
         """Check each signing key of a connected device against the caches.

@@ -19,7 +19,7 @@ _MAX_CONCURRENT_ONES = 8
 
 
 class ContentState(StrEnum):
-    ACTIVE = "there"
+    ACTIVE = "active"
     REDACTED = "redacted"
     EXPIRED = "expired"
     UNREADABLE = "unreadable"

@@ -70,6 +70,6 @@ Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=M
 EntryKindName = Literal[
     "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
 ]
-EntryStateName = Literal["there", "redacted", "expired", "unreadable"]
+EntryStateName = Literal["active", "redacted", "expired", "unreadable"]
 RowState = Literal[EntryStateName, "ephemeral"]
 PresenceStatusName = Literal["online", "away", "offline"]

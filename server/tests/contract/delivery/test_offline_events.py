@@ -55,7 +55,7 @@ async def opened(
 
 async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
     """Decode an event as a consumer does: JSON, validated against the schema."""
-    log = await asyncio.to_thread(read_log, topics, "unreached")
+    log = await asyncio.to_thread(read_log, topics, "offline")
     found = [json.loads(value) for values in log.values() for value in values]
     for each in found:
         SCHEMA.validate(each)
@@ -71,7 +71,7 @@ async def test_who_is_away_is_told_of_with_what_a_push_needs(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
-    async with opened(delivery_env, topics) as unreached:
+    async with opened(delivery_env, topics) as offline_events:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         other = await stage.group(BEN)
         await stage.send(other, ANNA, "elsewhere")
@@ -79,7 +79,7 @@ async def test_who_is_away_is_told_of_with_what_a_push_needs(
         mention = Content(text="@ben", mentions=(BEN,))
         await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
         await delivery_env.deliver()
-        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
     first, second = await heard(topics)
     assert first == {
         "version": 1,
@@ -104,7 +104,7 @@ async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expi
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
-    async with opened(delivery_env, topics, has_previews=True) as unreached:
+    async with opened(delivery_env, topics, has_previews=True) as offline_events:
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "é" * 200)
         await stage.send(chat, ANNA, "soon gone", ttl_s=60)
@@ -112,7 +112,7 @@ async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expi
         await delivery_env.lists.list.set_flags(
             chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
         )
-        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
     assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
         ("é" * 90, True),
         (None, True),
@@ -123,7 +123,7 @@ async def test_the_badge_counts_what_is_unread_in_large_chats_too(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
-    async with opened(delivery_env, topics) as unreached:
+    async with opened(delivery_env, topics) as offline_events:
         large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
         await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
         await stage.send(large, ANNA, "to all", after=2)
@@ -131,7 +131,7 @@ async def test_the_badge_counts_what_is_unread_in_large_chats_too(
         chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
         await stage.send(chat, ANNA, "you")
         await delivery_env.deliver()
-        await unreached.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
     (event,) = await heard(topics)
     assert event["badge"] == 3
 

@@ -104,7 +104,7 @@ async def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is
     assert [each.entry.sequence for each in await delivery_env.queue(BEN)] == [2]
     assert await delivery_env.queue(CLEO) == []
     assert delivery_env.away.of == [(chat, BEN, [2])]
-    assert delivery_env.counts.stale == 2
+    assert delivery_env.counts.stale_route == 2
 
 
 async def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(delivery_env: DeliveryEnv) -> None:

@@ -175,7 +175,7 @@ async def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_ne
     await delivery_env.worker.handle(news[4:7])
     assert [row.known.head and row.known.head.sequence for row in await rows(delivery_env, chat)] == [7, 7, 7]
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2]
-    assert delivery_env.counts.late == 5
+    assert delivery_env.counts.deferred == 5
     delivery_env.is_cut = False
     assert (await delivery_env.mark(chat), here.got(chat, "ben-phone")) == (2, [1, 2])
     await delivery_env.worker.handle(news[7:])
@@ -294,7 +294,7 @@ async def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_
     await stage.send(chat, ANNA, "six", after=5)
     await stage.manage.remove(chat, by(ANNA), BEN)
     await stage.send(chat, ANNA, "eight", after=7)
-    before = delivery_env.counts.kept
+    before = delivery_env.counts.queued
     await delivery_env.deliver()
     assert here.got(chat, "ben-phone") == [1, 2, 3, 7]
     assert [push.is_large for push in here.pushes if push.key == chat] == [False, True, True]
@@ -302,7 +302,7 @@ async def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_
     assert [e.sequence for push in channel.pushes for e in push.entries] == [4, 5, 6, 7, 8]
     assert all(push.parts == () and push.is_large for push in channel.pushes)
     assert {sequence for _, _, each in delivery_env.away.of for sequence in each} == {2}
-    assert delivery_env.counts.kept - before == 90, (
+    assert delivery_env.counts.queued - before == 90, (
         "message 2, for all who are not connected; none of the large chat's"
     )
     assert await delivery_env.mark(chat) == 8

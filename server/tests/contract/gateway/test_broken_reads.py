@@ -69,7 +69,7 @@ def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgotten(pl
         resuming = here.routed.resuming
         resuming._rows = failing(resuming._rows, UNFORESEEN)  # type: ignore[method-assign]
         resuming.resume_again(here.seat(BEN))
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
         assert told(here)
 
     play_post(scene)

@@ -45,7 +45,7 @@ def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(play_post: Run
         ben = await here.live(BEN)
         await flush(post)
         missed = await post.say(chat, ANNA, "nobody is found")
-        assert post.unreached == [BEN]
+        assert post.offline_users == [BEN]
         assert missed not in ben.sequences(chat)
         await here.routed.leases.renew_all()
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
@@ -64,7 +64,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         await two.routed._deps.routes.register(two_key := one.seat(BEN).key, two.id)
         assert older.closed is None
         await one.routed.leases.renew_all()
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
         (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
@@ -81,7 +81,7 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: RunGateways)
         # a heartbeat has found it gone; before it is made anew the device came in elsewhere
         seat.is_registered = False
         one.routed.resuming.resume_again(seat)
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
         (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
         assert route.gateway == two.id
 

@@ -127,7 +127,7 @@ def test_the_resume_of_a_live_device_ends_in_time_too(play_post: RunGateways) ->
         ben = await here.live(BEN)
         ben.buffered_bytes = STUCK
         ben.say(id=9, resume={"positions": {chat.chat: 0}, "epoch": 0})
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
 
     play_post(scene)
 

@@ -264,7 +264,7 @@ async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_oth
     await env.worker.handle([(chat(name), env.entries) for name in ("g1", "g2", "g3")])
     assert env.checkpoints.of_chats == {chat("g1"): 4, chat("g3"): 4}
     assert {push.chat for push in env.pushes} == {"g1", "g2", "g3"}, "the others of g2 are found, and get it"
-    assert env.counts.late == 4
+    assert env.counts.deferred == 4
     env.redis.unknown, env.redis.online = set(), {ANNA, BEN, CLEO}
     env.redis.payloads.clear()
     await env.worker.handle([(chat("g2"), log_of(5)[4:])])

@@ -51,17 +51,17 @@ class World:
         self.hear: BusHandler | None = None
         self.is_closed = False
 
-    def append(self, kind: BroadcastEntryKind, notice: str, **more: Any) -> int:
+    def append(self, kind: BroadcastEntryKind, notification: str, **more: Any) -> int:
         entry = BroadcastEntry(
             sequence=self.view.head + 1,
             kind=kind,
             id=new_ulid(),
-            notification=notice,
+            notification=notification,
             at_ms=SystemClock().now_ms(),
             expires_ms=2**50,
             **more,
         )
-        self.words.setdefault(notice, notice)
+        self.words.setdefault(notification, notification)
         self.view = rules.apply_entries(self.view, [entry], 0)
         return entry.sequence
 

@@ -143,7 +143,7 @@ async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and
     assert shelf.reads == [[N1], [N2]]
 
 
-async def test_a_notice_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
+async def test_a_notification_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
     shelf = Shelf()
     shelf.there = set()
     at = desk(shelf)

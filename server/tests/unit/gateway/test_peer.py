@@ -175,7 +175,7 @@ async def test_time_that_passes_pings_and_then_closes() -> None:
             peer.on_timer()
     assert wire.frames[2:] == [{"ping": {}}]
     assert wire.closed is not None
-    assert wire.closed[0] == CloseCode.SILENT
+    assert wire.closed[0] == CloseCode.HEARTBEAT_TIMEOUT
     assert (len(world.hub), len(world.timers)) == (0, 0)
 
 
@@ -214,7 +214,7 @@ async def test_a_tenant_that_has_its_share_is_told_to_come_later_and_its_devices
     first, _ = await world.device("one")
     second, _ = await world.device("two")
     assert second.closed is not None
-    assert second.closed[0] == CloseCode.TRY_LATER
+    assert second.closed[0] == CloseCode.TRY_AGAIN_LATER
     again, peer = await world.device("one")
     assert first.closed == (CloseCode.REPLACED, "replaced")
     assert again.closed is None

@@ -164,8 +164,8 @@ def make_drain_options(settings: Settings) -> DrainOptions:
     return DrainOptions(
         spread_s=given.drain_spread_s,
         grace_s=_GRACE_S,
-        close_code=CloseCode.DRAINED,
-        close_reason=close_reason(CloseCode.DRAINED),
+        close_code=CloseCode.SERVER_SHUTDOWN,
+        close_reason=close_reason(CloseCode.SERVER_SHUTDOWN),
     )
 
 

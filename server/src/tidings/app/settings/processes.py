@@ -54,7 +54,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Port | None,
         Meta(
             description="Port of these pages; 0: any free one, named in the first log line. Unset: 9500 for `api`, "
-            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notices`, or any free one with a "
+            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, or any free one with a "
             "warning if that is taken. With `--processes` the first of them; the others have the next numbers."
         ),
     ] = None

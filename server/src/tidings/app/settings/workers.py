@@ -6,12 +6,12 @@ from msgspec import Meta, Struct
 
 
 class InboxesSettings(Struct, frozen=True, kw_only=True):
-    """Inboxes: what `tidings run api`, `tidings run notices` and the command line do with sends and recalls."""
+    """Inboxes: what `tidings run api`, `tidings run notifications` and the command line do with sends and recalls."""
 
     job_retention_days: Annotated[
         int,
         Meta(
-            description="How long jobs can be looked at. Their users stay as long as the notices of the inbox do: a recall "
+            description="How long jobs can be looked at. Their users stay as long as the notifications of the inbox do: a recall "
             "goes through them.",
             ge=1,
             le=3650,

@@ -30,7 +30,7 @@ from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.schema.tables.items.chats import PENDING_SORT, chat_key, user_key
 from tidings.schema.tables.patterns import delivery as patterns
-from tidings.schema.topics.model import UNREACHED
+from tidings.schema.topics.model import OFFLINE
 
 RETENTION_S = 30 * 24 * 3600
 
@@ -182,7 +182,7 @@ class KafkaOfflineEvents:
     async def publish(self, event: OfflineMessage) -> None:
         key = user_key(event.tenant, event.recipient).encode()
         try:
-            await self._publisher.send(UNREACHED.name, key, _encode(event))
+            await self._publisher.send(OFFLINE.name, key, _encode(event))
         except PublishError as error:
             if not error.retryable:
                 # A retry of the same bytes would be rejected again and block the partition forever.

@@ -142,7 +142,7 @@ class ResumeService:
             async with asyncio.timeout(self._options.within_s):
                 yield
         except TimeoutError:
-            device.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_AGAIN_LATER)
             raise TidingsError(Code.OVERLOADED, "The resume took too long.") from None
 
     async def _resume_again(self, device: ConnectedDevice) -> None:
@@ -159,12 +159,12 @@ class ResumeService:
                     wait_s = _FIRST_WAIT_S * 2**tried * (0.5 + random.random())  # noqa: S311 - spreads retries
                     await asyncio.sleep(wait_s)
             except Exception:
-                device.connected.close(CloseCode.TRY_LATER)
+                device.connected.close(CloseCode.TRY_AGAIN_LATER)
                 raise
             else:
                 self._counts.resume_retries += 1
                 return
-        device.connected.close(CloseCode.TRY_LATER)
+        device.connected.close(CloseCode.TRY_AGAIN_LATER)
 
     async def _resume_alone(
         self, device: ConnectedDevice, reported: Mapping[ChatId, int] | None, charges: PageCharger
@@ -233,7 +233,7 @@ class ResumeService:
         if done is None:
             # Race: this device lost its route and another gateway registered a newer connection of it first. Only a
             # new connection may replace that one.
-            device.connected.close(CloseCode.TRY_LATER)
+            device.connected.close(CloseCode.TRY_AGAIN_LATER)
             return None
         device.epoch, device.is_registered = done.epoch, True
         self._parts.ephemeral.on_registered(device)

@@ -40,7 +40,7 @@ class Reaction(ResponseBody, frozen=True, kw_only=True):
 class MessageState(ResponseBody, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
-    state: EntryStateName = "there"
+    state: EntryStateName = "active"
     text: str = ""
     data: Data | None = None
     reply_to: Sequence | None = None
@@ -63,7 +63,7 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
     by: str
     at: Milliseconds
     kind: EntryKindName = "message"
-    state: EntryStateName = "there"
+    state: EntryStateName = "active"
     text: str = ""
     data: Data | None = None
     reply_to: Sequence | None = None
@@ -126,7 +126,7 @@ class ChatRow(ResponseBody, frozen=True, kw_only=True):
     by: str | None = None
     preview: str | None = None
     last: Position = 0
-    state: RowState = "there"
+    state: RowState = "active"
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False
