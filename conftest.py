@@ -28,7 +28,7 @@ ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "jobs", "message
 """Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
 
 pytest_plugins = [
-    "fixtures.loops",
+    "fixtures.loops",  # first: other fixtures import it
     "fixtures.engines",
     "fixtures.tables",
     "fixtures.use_cases",

@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import Any, override
 
 import pytest
-from contract.chats import test_manage
-from contract.delivery import test_chat_list, test_pending, test_rows, test_watermarks
-from contract.messages import test_change, test_history, test_log, test_send
+from contract.chats import test_commands
+from contract.delivery import test_chat_list, test_chat_rows, test_offline_queue, test_watermarks
+from contract.messages import test_edits, test_history, test_log, test_send
 from fixtures.engines import Namespace
-from fixtures.use_cases import RunUseCases, UseCaseEnv, UseCaseScene
+from fixtures.use_cases import UseCaseEnv, UseCaseScene
 from simulation.dynamo import SimClient
 from simulation.network import FAIR, Network
 from simulation.tables import Tables
@@ -23,12 +23,12 @@ from simulation.tables import Tables
 SUITES = (
     test_log,
     test_send,
-    test_change,
+    test_edits,
     test_history,
-    test_manage,
-    test_rows,
+    test_commands,
+    test_chat_rows,
     test_watermarks,
-    test_pending,
+    test_offline_queue,
     test_chat_list,
 )
 LEFT_OUT = {
@@ -69,30 +69,18 @@ def contracts() -> Iterator[Any]:
                 yield pytest.param(test, id=f"{suite.__name__}.{name}")
 
 
-def _tests(suite: ModuleType) -> Iterator[tuple[str, Callable[[RunUseCases], None]]]:
+def _tests(suite: ModuleType) -> Iterator[tuple[str, UseCaseScene]]:
     for name, test in vars(suite).items():
         if (
             name.startswith("test_")
-            and inspect.isfunction(test)
-            and [*inspect.signature(test).parameters] == ["play"]
+            and inspect.iscoroutinefunction(test)
+            and [*inspect.signature(test).parameters] == ["use_cases"]
         ):
             yield name, test
 
 
-@pytest.fixture
-def play(space: Namespace, tmp_path: Path) -> RunUseCases:
-    def run(scene: UseCaseScene) -> None:
-        async def acted() -> None:
-            stage = UseCaseEnv(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key")
-            await asyncio.wait_for(scene(stage), 60)
-
-        asyncio.run(acted())
-
-    return run
-
-
 @pytest.mark.parametrize("contract", [*contracts()])
-def test_the_simulated_tables_keep_the_contract(
-    contract: Callable[[RunUseCases], None], play: RunUseCases
+async def test_the_simulated_tables_keep_the_contract(
+    contract: UseCaseScene, space: Namespace, tmp_path: Path
 ) -> None:
-    contract(play)
+    await contract(UseCaseEnv(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key"))

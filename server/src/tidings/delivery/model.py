@@ -264,7 +264,7 @@ class OfflineMessage(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class DeliveryStats:
-    """Counters of a worker. `late`: deferred entries; their rows are written, their pushes are done later."""
+    """Counters of a worker. `deferred`: entries whose rows are written and whose pushes are done later."""
 
     handled: int = 0
     repeated: int = 0

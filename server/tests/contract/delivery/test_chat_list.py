@@ -1,7 +1,7 @@
 """The chat list on both engines: order, filters, pages, and what a page costs."""
 
 from fixtures.chat_list_env import ChatListEnv
-from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, by, code_of
 
 from tidings.chats.model import ChatType
 from tidings.delivery.chat_list import ChatListFilter
@@ -22,159 +22,130 @@ async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:
     return chats
 
 
-def test_the_newest_activity_comes_first_and_pinned_chats_before_all(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        one, two, three = await some_chats(stage, 3)
-        await lists.deliver()
-        assert [each.chat for each in (await lists.page(ANNA)).chats] == [three, two, one]
-        stage.clock.ahead_ms += 1000
-        await stage.send(one, ANNA, "again")
-        await lists.deliver()
-        assert [each.chat for each in (await lists.page(ANNA)).chats] == [one, three, two]
-        await lists.list.set_flags(two, ANNA, ChatFlags(is_pinned=True))
-        assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
-
-    play(scene)
+async def test_the_newest_activity_comes_first_and_pinned_chats_before_all(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    one, two, three = await some_chats(use_cases, 3)
+    await lists.deliver()
+    assert [each.chat for each in (await lists.page(ANNA)).chats] == [three, two, one]
+    use_cases.clock.ahead_ms += 1000
+    await use_cases.send(one, ANNA, "again")
+    await lists.deliver()
+    assert [each.chat for each in (await lists.page(ANNA)).chats] == [one, three, two]
+    await lists.list.set_flags(two, ANNA, ChatFlags(is_pinned=True))
+    assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
 
 
-def test_a_chat_that_nobody_has_written_to_is_listed_too(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN, CLEO, DORA)
-        await lists.deliver()
-        line = await lists.listed(chat, BEN)
-        assert (line.name, line.type, line.last, line.unread) == ("us", ChatType.GROUP, None, 0)
-        assert (line.member_count, line.members) == (4, (ANNA, CLEO, DORA))
-        assert line.at_ms > 0
-
-    play(scene)
+async def test_a_chat_that_nobody_has_written_to_is_listed_too(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO, DORA)
+    await lists.deliver()
+    line = await lists.listed(chat, BEN)
+    assert (line.name, line.type, line.last, line.unread) == ("us", ChatType.GROUP, None, 0)
+    assert (line.member_count, line.members) == (4, (ANNA, CLEO, DORA))
+    assert line.at_ms > 0
 
 
-def test_the_few_members_of_a_line_are_members(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        many = [UserId(f"u{n}") for n in range(20)]
-        chat = await stage.group(*many)
-        await stage.manage.remove(chat, by(many[0]), many[0])
-        await stage.manage.add(chat, by(ANNA), [BEN, CLEO])
-        await lists.deliver()
-        members = (await lists.listed(chat, many[5])).members
-        assert set(members) == {ANNA, many[1], many[2], many[3], BEN}
-
-    play(scene)
+async def test_the_few_members_of_a_line_are_members(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    many = [UserId(f"u{n}") for n in range(20)]
+    chat = await use_cases.group(*many)
+    await use_cases.manage.remove(chat, by(many[0]), many[0])
+    await use_cases.manage.add(chat, by(ANNA), [BEN, CLEO])
+    await lists.deliver()
+    members = (await lists.listed(chat, many[5])).members
+    assert set(members) == {ANNA, many[1], many[2], many[3], BEN}
 
 
-def test_filters_tell_chats_apart(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        muted, pinned, archived, read, left = [
-            await stage.manage.group(stage.tenant, by(BEN), f"g{n}", [ANNA]) for n in range(5)
-        ]
-        for chat in (muted, pinned, archived, read, left):
-            await stage.send(chat, BEN)
-        await stage.manage.remove(left, by(ANNA), ANNA)
-        await lists.deliver()
-        await lists.marking.read(read, ANNA, 2)
-        until_ms = stage.clock.now_ms() + 60_000
-        await lists.list.set_flags(muted, ANNA, ChatFlags(muted_until_ms=until_ms))
-        await lists.list.set_flags(pinned, ANNA, ChatFlags(is_pinned=True, muted_until_ms=until_ms))
-        await lists.list.set_flags(pinned, ANNA, ChatFlags(muted_until_ms=0))
-        await lists.list.set_flags(archived, ANNA, ChatFlags(is_archived=True))
+async def test_filters_tell_chats_apart(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    muted, pinned, archived, read, left = [
+        await use_cases.manage.group(use_cases.tenant, by(BEN), f"g{n}", [ANNA]) for n in range(5)
+    ]
+    for chat in (muted, pinned, archived, read, left):
+        await use_cases.send(chat, BEN)
+    await use_cases.manage.remove(left, by(ANNA), ANNA)
+    await lists.deliver()
+    await lists.marking.read(read, ANNA, 2)
+    until_ms = use_cases.clock.now_ms() + 60_000
+    await lists.list.set_flags(muted, ANNA, ChatFlags(muted_until_ms=until_ms))
+    await lists.list.set_flags(pinned, ANNA, ChatFlags(is_pinned=True, muted_until_ms=until_ms))
+    await lists.list.set_flags(pinned, ANNA, ChatFlags(muted_until_ms=0))
+    await lists.list.set_flags(archived, ANNA, ChatFlags(is_archived=True))
 
-        async def chats(only: ChatListFilter) -> set[ChatKey]:
-            return {each.chat for each in (await lists.page(ANNA, only)).chats}
+    async def chats(only: ChatListFilter) -> set[ChatKey]:
+        return {each.chat for each in (await lists.page(ANNA, only)).chats}
 
-        assert await chats(ChatListFilter.ACTIVE) == {muted, pinned, read}
-        assert await chats(ChatListFilter.UNREAD) == {muted, pinned}
-        assert await chats(ChatListFilter.PINNED) == {pinned}
-        assert await chats(ChatListFilter.MUTED) == {muted}
-        assert await chats(ChatListFilter.ARCHIVED) == {archived}
-        assert await chats(ChatListFilter.LEFT) == {left}
-        assert (await lists.page(ANNA)).unread_chats == 2
-        stage.clock.ahead_ms += 61_000
-        assert await chats(ChatListFilter.MUTED) == set()
-
-    play(scene)
+    assert await chats(ChatListFilter.ACTIVE) == {muted, pinned, read}
+    assert await chats(ChatListFilter.UNREAD) == {muted, pinned}
+    assert await chats(ChatListFilter.PINNED) == {pinned}
+    assert await chats(ChatListFilter.MUTED) == {muted}
+    assert await chats(ChatListFilter.ARCHIVED) == {archived}
+    assert await chats(ChatListFilter.LEFT) == {left}
+    assert (await lists.page(ANNA)).unread_chats == 2
+    use_cases.clock.ahead_ms += 61_000
+    assert await chats(ChatListFilter.MUTED) == set()
 
 
-def test_flags_are_the_members_own_affair(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN)
-        await lists.deliver()
-        await lists.list.set_flags(chat, BEN, ChatFlags(muted_until_ms=1_900_000_000_000))
-        assert (await lists.listed(chat, BEN)).muted_until_ms == 1_900_000_000_000
-        assert (await lists.listed(chat, ANNA)).muted_until_ms is None
-        assert (
-            await code_of(lists.list.set_flags(chat, DORA, ChatFlags(is_pinned=True))) is Code.CHAT_NOT_FOUND
-        )
-        assert await code_of(lists.list.set_flags(chat, BEN, ChatFlags())) is Code.REQUEST_INVALID
-        assert len(await stage.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
-
-    play(scene)
+async def test_flags_are_the_members_own_affair(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    await lists.deliver()
+    await lists.list.set_flags(chat, BEN, ChatFlags(muted_until_ms=1_900_000_000_000))
+    assert (await lists.listed(chat, BEN)).muted_until_ms == 1_900_000_000_000
+    assert (await lists.listed(chat, ANNA)).muted_until_ms is None
+    assert await code_of(lists.list.set_flags(chat, DORA, ChatFlags(is_pinned=True))) is Code.CHAT_NOT_FOUND
+    assert await code_of(lists.list.set_flags(chat, BEN, ChatFlags())) is Code.REQUEST_INVALID
+    assert len(await use_cases.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
 
 
-def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chats = await some_chats(stage, 7)
-        await lists.deliver()
-        await lists.list.set_flags(chats[0], ANNA, ChatFlags(is_pinned=True))
-        first = await lists.page(ANNA, limit=3)
-        stage.clock.ahead_ms += 1000
-        await stage.send(chats[5], ANNA, "moves up within what was shown")
-        await stage.send(chats[2], ANNA, "moves up from a later page")
-        await lists.deliver()
-        second = await lists.page(ANNA, after=first.after, limit=3)
-        assert [each.chat for each in first.chats] == [chats[0], chats[6], chats[5]]
-        assert [each.chat for each in second.chats] == [chats[4], chats[3], chats[1]]
-        assert second.after is None
-
-    play(scene)
+async def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chats = await some_chats(use_cases, 7)
+    await lists.deliver()
+    await lists.list.set_flags(chats[0], ANNA, ChatFlags(is_pinned=True))
+    first = await lists.page(ANNA, limit=3)
+    use_cases.clock.ahead_ms += 1000
+    await use_cases.send(chats[5], ANNA, "moves up within what was shown")
+    await use_cases.send(chats[2], ANNA, "moves up from a later page")
+    await lists.deliver()
+    second = await lists.page(ANNA, after=first.after, limit=3)
+    assert [each.chat for each in first.chats] == [chats[0], chats[6], chats[5]]
+    assert [each.chat for each in second.chats] == [chats[4], chats[3], chats[1]]
+    assert second.after is None
 
 
-def test_a_page_costs_one_query_and_one_batch_of_names(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        await some_chats(stage, 10)
-        for n in range(10):
-            await stage.manage.group(stage.tenant, by(ANNA), f"g{n}", [BEN])
-        await lists.deliver()
-        await lists.page(ANNA)
-        rows, names = stage.client.ledger["chat_list.read"], stage.client.ledger["chats.read_many"]
-        assert (rows.calls, names.calls) == (1, 1)
-        assert rows.read_units <= 2, "20 rows of less than 400 bytes"
-        assert names.read_units == 5, "ten groups, half a unit each; direct chats have no name"
-
-    play(scene)
+async def test_a_page_costs_one_query_and_one_batch_of_names(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    await some_chats(use_cases, 10)
+    for n in range(10):
+        await use_cases.manage.group(use_cases.tenant, by(ANNA), f"g{n}", [BEN])
+    await lists.deliver()
+    await lists.page(ANNA)
+    rows, names = use_cases.client.ledger["chat_list.read"], use_cases.client.ledger["chats.read_many"]
+    assert (rows.calls, names.calls) == (1, 1)
+    assert rows.read_units <= 2, "20 rows of less than 400 bytes"
+    assert names.read_units == 5, "ten groups, half a unit each; direct chats have no name"
 
 
-def test_blocks_stand_beside_the_rows_and_are_not_listed(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        await stage.manage.block(stage.tenant, by(ANNA), DORA)
-        (chat,) = await some_chats(stage, 1)
-        await lists.deliver()
-        assert [each.chat for each in (await lists.page(ANNA)).chats] == [chat]
-
-    play(scene)
+async def test_blocks_stand_beside_the_rows_and_are_not_listed(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    await use_cases.manage.block(use_cases.tenant, by(ANNA), DORA)
+    (chat,) = await some_chats(use_cases, 1)
+    await lists.deliver()
+    assert [each.chat for each in (await lists.page(ANNA)).chats] == [chat]
 
 
-def test_a_preview_that_somebody_altered_does_not_take_the_list_away(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        one, two = await some_chats(stage, 2)
-        await lists.deliver()
-        await stage.client.update(
-            patterns.REPAIR_ROW,
-            {"user_id": f"{stage.tenant}#{ANNA}", "chat_id": f"{stage.tenant}#{one.chat}"},
-            "SET last_preview = :p",
-            values={":p": b"altered"},
-        )
-        last = (await lists.listed(one, ANNA)).last
-        assert last is not None
-        assert last.state is LastMessageState.UNREADABLE
-        assert await lists.text(two, ANNA) == "hi 1"
-
-    play(scene)
+async def test_a_preview_that_somebody_altered_does_not_take_the_list_away(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    one, two = await some_chats(use_cases, 2)
+    await lists.deliver()
+    await use_cases.client.update(
+        patterns.REPAIR_ROW,
+        {"user_id": f"{use_cases.tenant}#{ANNA}", "chat_id": f"{use_cases.tenant}#{one.chat}"},
+        "SET last_preview = :p",
+        values={":p": b"altered"},
+    )
+    last = (await lists.listed(one, ANNA)).last
+    assert last is not None
+    assert last.state is LastMessageState.UNREADABLE
+    assert await lists.text(two, ANNA) == "hi 1"

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from contract.kafka.harness import read_log
-from fixtures.delivery_env import DeliveryEnv, RunDelivery
+from fixtures.delivery_env import DeliveryEnv
 from fixtures.engines import Namespace
 from fixtures.topics import make_topics
 from fixtures.use_cases import ANNA, BEN, by
@@ -54,7 +54,7 @@ async def opened(
 
 
 async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
-    """As a program elsewhere reads it: JSON, held against the schema."""
+    """Decode an event as a consumer does: JSON, validated against the schema."""
     log = await asyncio.to_thread(read_log, topics, "offline")
     found = [json.loads(value) for values in log.values() for value in values]
     for each in found:
@@ -67,78 +67,73 @@ async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
     return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
 
 
-def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics: KafkaConfig) -> None:
-    async def day(office: DeliveryEnv) -> None:
-        stage = office.stage
-        async with opened(office, topics) as offline_events:
-            chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-            other = await stage.group(BEN)
-            await stage.send(other, ANNA, "elsewhere")
-            await stage.send(chat, ANNA, "one")
-            mention = Content(text="@ben", mentions=(BEN,))
-            await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
-            await office.deliver()
-            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
-        first, second = await heard(topics)
-        assert first == {
-            "version": 1,
-            "tenant": stage.tenant,
-            "recipient": BEN,
-            "chat": chat.chat,
-            "message_id": f"{chat.chat}.2",
-            "sequence": 2,
-            "sender": ANNA,
-            "kind": "message",
-            "at": first["at"],
-            "badge": 3,
-            "collapse_key": chat.chat,
-            "is_muted": False,
-            "is_mentioned": False,
-            "preview": None,
-        }
-        assert (second["sequence"], second["is_mentioned"]) == (3, True)
-
-    work(day)
-
-
-def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
-    work: RunDelivery, topics: KafkaConfig
+async def test_who_is_away_is_told_of_with_what_a_push_needs(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
-    async def day(office: DeliveryEnv) -> None:
-        stage = office.stage
-        async with opened(office, topics, has_previews=True) as offline_events:
-            chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-            await stage.send(chat, ANNA, "é" * 200)
-            await stage.send(chat, ANNA, "soon gone", ttl_s=60)
-            await office.deliver()
-            await office.lists.list.set_flags(
-                chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
-            )
-            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
-        assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
-            ("é" * 90, True),
-            (None, True),
-        ]
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics) as offline_events:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        other = await stage.group(BEN)
+        await stage.send(other, ANNA, "elsewhere")
+        await stage.send(chat, ANNA, "one")
+        mention = Content(text="@ben", mentions=(BEN,))
+        await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
+        await delivery_env.deliver()
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    first, second = await heard(topics)
+    assert first == {
+        "version": 1,
+        "tenant": stage.tenant,
+        "recipient": BEN,
+        "chat": chat.chat,
+        "message_id": f"{chat.chat}.2",
+        "sequence": 2,
+        "sender": ANNA,
+        "kind": "message",
+        "at": first["at"],
+        "badge": 3,
+        "collapse_key": chat.chat,
+        "is_muted": False,
+        "is_mentioned": False,
+        "preview": None,
+    }
+    assert (second["sequence"], second["is_mentioned"]) == (3, True)
 
-    work(day)
+
+async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics, has_previews=True) as offline_events:
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA, "é" * 200)
+        await stage.send(chat, ANNA, "soon gone", ttl_s=60)
+        await delivery_env.deliver()
+        await delivery_env.lists.list.set_flags(
+            chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
+        )
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
+        ("é" * 90, True),
+        (None, True),
+    ]
 
 
-def test_the_badge_counts_what_is_unread_in_large_chats_too(work: RunDelivery, topics: KafkaConfig) -> None:
-    async def day(office: DeliveryEnv) -> None:
-        stage = office.stage
-        async with opened(office, topics) as offline_events:
-            large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
-            await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
-            await stage.send(large, ANNA, "to all", after=2)
-            await stage.send(large, ANNA, "again", after=3)
-            chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-            await stage.send(chat, ANNA, "you")
-            await office.deliver()
-            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
-        (event,) = await heard(topics)
-        assert event["badge"] == 3
-
-    work(day)
+async def test_the_badge_counts_what_is_unread_in_large_chats_too(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    stage = delivery_env.stage
+    async with opened(delivery_env, topics) as offline_events:
+        large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
+        await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
+        await stage.send(large, ANNA, "to all", after=2)
+        await stage.send(large, ANNA, "again", after=3)
+        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+        await stage.send(chat, ANNA, "you")
+        await delivery_env.deliver()
+        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+    (event,) = await heard(topics)
+    assert event["badge"] == 3
 
 
 def test_the_published_example_is_what_the_schema_allows() -> None:

@@ -1,9 +1,9 @@
-"""How far users got, on both engines; and what ticks follow from it."""
+"""Watermarks on both engines, and the delivery statuses derived from them."""
 
 import asyncio
 
 from fixtures.chat_list_env import ChatListEnv
-from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, asked, by, code_of
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, asked, by, code_of
 
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.delivery.model import DeliveryStatus, MessageStatus
@@ -11,99 +11,81 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 
 
-def test_reading_lowers_unread_and_never_goes_back(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        for _ in range(5):
-            await stage.send(chat, ANNA)
-        await lists.deliver()
-        assert await lists.marking.read(chat, BEN, 4) == (4, 2)
-        assert await lists.marking.read(chat, BEN, 3) == (4, 2)
-        assert await lists.unread(chat, BEN) == 2
-        assert await lists.marking.delivered(chat, BEN, 6) == (6, 2)
-        assert await lists.marking.delivered(chat, BEN, 2) == (6, 2)
-
-    play(scene)
+async def test_reading_lowers_unread_and_never_goes_back(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    for _ in range(5):
+        await use_cases.send(chat, ANNA)
+    await lists.deliver()
+    assert await lists.marking.read(chat, BEN, 4) == (4, 2)
+    assert await lists.marking.read(chat, BEN, 3) == (4, 2)
+    assert await lists.unread(chat, BEN) == 2
+    assert await lists.marking.delivered(chat, BEN, 6) == (6, 2)
+    assert await lists.marking.delivered(chat, BEN, 2) == (6, 2)
 
 
-def test_marking_as_read_costs_one_write_unit(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA, "x" * 300)
-        await lists.deliver()
-        await lists.marking.read(chat, BEN, 2)
-        row = stage.client.ledger["watermarks.raise_read"]
-        assert (row.calls, row.write_units) == (1, 1)
-        read = [stage.client.ledger[name] for name in ("memberships.check", "messages.read_one")]
-        before = [row.read_units for row in read]
-        await lists.marking.read(chat, BEN, 2)
-        assert [row.read_units for row in read] == [units + 1 for units in before]
-
-    play(scene)
+async def test_marking_as_read_costs_one_write_unit(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA, "x" * 300)
+    await lists.deliver()
+    await lists.marking.read(chat, BEN, 2)
+    row = use_cases.client.ledger["watermarks.raise_read"]
+    assert (row.calls, row.write_units) == (1, 1)
+    read = [use_cases.client.ledger[name] for name in ("memberships.check", "messages.read_one")]
+    before = [row.read_units for row in read]
+    await lists.marking.read(chat, BEN, 2)
+    assert [row.read_units for row in read] == [units + 1 for units in before]
 
 
-def test_entries_that_are_no_messages_do_not_count(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN)
-        sent = await stage.send(chat, ANNA)
-        await stage.change.react(asked(chat, BEN, sent.sequence), "+1")
-        await stage.manage.rename(chat, by(ANNA), "we")
-        await lists.deliver()
-        assert await lists.unread(chat, BEN) == 1
-        assert await lists.marking.read(chat, BEN, 4) == (4, 0)
-
-    play(scene)
+async def test_entries_that_are_no_messages_do_not_count(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    sent = await use_cases.send(chat, ANNA)
+    await use_cases.change.react(asked(chat, BEN, sent.sequence), "+1")
+    await use_cases.manage.rename(chat, by(ANNA), "we")
+    await lists.deliver()
+    assert await lists.unread(chat, BEN) == 1
+    assert await lists.marking.read(chat, BEN, 4) == (4, 0)
 
 
-def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN)
-        await stage.send(chat, ANNA)
-        await stage.manage.add(chat, by(ANNA), [CLEO])
-        await stage.send(chat, ANNA)
-        await lists.deliver()
-        read = lists.marking.read
-        assert await code_of(read(chat, BEN, 5)) is Code.POSITION_AHEAD
-        assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.POSITION_AHEAD
-        assert await code_of(read(chat, CLEO, 2)) is Code.MESSAGE_NOT_FOUND
-        assert await code_of(read(chat, BEN, 0)) is Code.MESSAGE_NOT_FOUND
-        assert await code_of(read(chat, DORA, 1)) is Code.CHAT_NOT_FOUND
-        await stage.manage.remove(chat, by(BEN), BEN)
-        assert await code_of(read(chat, BEN, 2)) is Code.NOT_A_MEMBER
-        assert (await lists.row(chat, BEN)).read is None
-
-    play(scene)
+async def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    await use_cases.send(chat, ANNA)
+    await use_cases.manage.add(chat, by(ANNA), [CLEO])
+    await use_cases.send(chat, ANNA)
+    await lists.deliver()
+    read = lists.marking.read
+    assert await code_of(read(chat, BEN, 5)) is Code.POSITION_AHEAD
+    assert await code_of(lists.marking.delivered(chat, BEN, 5)) is Code.POSITION_AHEAD
+    assert await code_of(read(chat, CLEO, 2)) is Code.MESSAGE_NOT_FOUND
+    assert await code_of(read(chat, BEN, 0)) is Code.MESSAGE_NOT_FOUND
+    assert await code_of(read(chat, DORA, 1)) is Code.CHAT_NOT_FOUND
+    await use_cases.manage.remove(chat, by(BEN), BEN)
+    assert await code_of(read(chat, BEN, 2)) is Code.NOT_A_MEMBER
+    assert (await lists.row(chat, BEN)).read is None
 
 
-def test_marks_that_race_end_at_the_highest(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        for _ in range(10):
-            await stage.send(chat, ANNA)
-        await asyncio.gather(lists.deliver(), *(lists.marking.read(chat, BEN, n) for n in range(11, 1, -1)))
-        assert (await lists.row(chat, BEN)).read == (11, 10)
-        assert await lists.unread(chat, BEN) == 0
-
-    play(scene)
+async def test_marks_that_race_end_at_the_highest(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    for _ in range(10):
+        await use_cases.send(chat, ANNA)
+    await asyncio.gather(lists.deliver(), *(lists.marking.read(chat, BEN, n) for n in range(11, 1, -1)))
+    assert (await lists.row(chat, BEN)).read == (11, 10)
+    assert await lists.unread(chat, BEN) == 0
 
 
-def test_a_mark_that_comes_before_the_row_is_kept(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA)
-        assert await lists.marking.read(chat, BEN, 2) == (2, 0)
-        assert (await lists.page(BEN)).chats == (), "a row that has a watermark alone is not listed yet"
-        assert (await lists.page(BEN, ChatListFilter.LEFT)).chats == ()
-        await lists.deliver()
-        assert await lists.unread(chat, BEN) == 0
-
-    play(scene)
+async def test_a_mark_that_comes_before_the_row_is_kept(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA)
+    assert await lists.marking.read(chat, BEN, 2) == (2, 0)
+    assert (await lists.page(BEN)).chats == (), "a row that has a watermark alone is not listed yet"
+    assert (await lists.page(BEN, ChatListFilter.LEFT)).chats == ()
+    await lists.deliver()
+    assert await lists.unread(chat, BEN) == 0
 
 
 async def status_of(lists: ChatListEnv, chat: ChatKey, user: UserId, sequence: int) -> MessageStatus:
@@ -112,60 +94,51 @@ async def status_of(lists: ChatListEnv, chat: ChatKey, user: UserId, sequence: i
     return (await lists.statuses.of(chat, user, [entry]))[0]
 
 
-def test_ticks_follow_the_watermarks(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN, CLEO)
-        await stage.send(chat, ANNA)
-        await lists.deliver()
+async def test_ticks_follow_the_watermarks(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA)
+    await lists.deliver()
 
-        async def tick() -> tuple[DeliveryStatus, tuple[UserId, ...], tuple[UserId, ...]]:
-            status = await status_of(lists, chat, ANNA, 2)
-            return status.status, status.delivered_to, status.read_by
+    async def tick() -> tuple[DeliveryStatus, tuple[UserId, ...], tuple[UserId, ...]]:
+        status = await status_of(lists, chat, ANNA, 2)
+        return status.status, status.delivered_to, status.read_by
 
-        assert await tick() == (DeliveryStatus.SENT, (), ())
-        await lists.marking.delivered(chat, BEN, 2)
-        assert await tick() == (DeliveryStatus.SENT, (BEN,), ())
-        await lists.marking.read(chat, CLEO, 2)
-        assert await tick() == (DeliveryStatus.DELIVERED, (BEN, CLEO), (CLEO,))
-        await stage.send(chat, BEN, "an answer")
-        await lists.deliver()
-        assert await tick() == (DeliveryStatus.READ, (BEN, CLEO), (BEN, CLEO))
-        assert (await status_of(lists, chat, BEN, 3)).status is DeliveryStatus.SENT
-
-    play(scene)
+    assert await tick() == (DeliveryStatus.SENT, (), ())
+    await lists.marking.delivered(chat, BEN, 2)
+    assert await tick() == (DeliveryStatus.SENT, (BEN,), ())
+    await lists.marking.read(chat, CLEO, 2)
+    assert await tick() == (DeliveryStatus.DELIVERED, (BEN, CLEO), (CLEO,))
+    await use_cases.send(chat, BEN, "an answer")
+    await lists.deliver()
+    assert await tick() == (DeliveryStatus.READ, (BEN, CLEO), (BEN, CLEO))
+    assert (await status_of(lists, chat, BEN, 3)).status is DeliveryStatus.SENT
 
 
-def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.group(BEN, CLEO)
-        await stage.send(chat, ANNA)
-        await stage.manage.remove(chat, by(CLEO), CLEO)
-        await stage.manage.add(chat, by(ANNA), [DORA])
-        await lists.deliver()
-        await lists.marking.read(chat, BEN, 2)
-        assert (await status_of(lists, chat, ANNA, 2)).status is DeliveryStatus.READ
-        assert await code_of(status_of(lists, chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
-
-    play(scene)
+async def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA)
+    await use_cases.manage.remove(chat, by(CLEO), CLEO)
+    await use_cases.manage.add(chat, by(ANNA), [DORA])
+    await lists.deliver()
+    await lists.marking.read(chat, BEN, 2)
+    assert (await status_of(lists, chat, ANNA, 2)).status is DeliveryStatus.READ
+    assert await code_of(status_of(lists, chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
 
-def test_ticks_of_a_page_cost_two_reads_however_long_it_is(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        for _ in range(20):
-            await stage.send(chat, ANNA)
-        await lists.hand(chat, lists.committed())
-        entries = await stage.reader.between(chat, 1, 21)
-        ledger = stage.client.ledger
-        members = ledger["memberships.list"].calls
-        assert len(await lists.statuses.of(chat, ANNA, entries)) == 20
-        assert ledger["memberships.list"].calls - members == 1
-        assert (ledger["watermarks.read_members"].calls, ledger["watermarks.read_members"].read_units) == (
-            1,
-            1,
-        )
-
-    play(scene)
+async def test_ticks_of_a_page_cost_two_reads_however_long_it_is(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    for _ in range(20):
+        await use_cases.send(chat, ANNA)
+    await lists.hand(chat, lists.committed())
+    entries = await use_cases.reader.between(chat, 1, 21)
+    ledger = use_cases.client.ledger
+    members = ledger["memberships.list"].calls
+    assert len(await lists.statuses.of(chat, ANNA, entries)) == 20
+    assert ledger["memberships.list"].calls - members == 1
+    assert (ledger["watermarks.read_members"].calls, ledger["watermarks.read_members"].read_units) == (
+        1,
+        1,
+    )

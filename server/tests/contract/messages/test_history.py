@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from fixtures.use_cases import ANNA, BEN, DORA, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, DORA, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
@@ -23,139 +23,112 @@ async def talk(stage: UseCaseEnv, count: int) -> ChatKey:
     return chat
 
 
-def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 9)
-        first = await stage.history.before(chat, BEN, None, 4)
-        assert (sequences(first), first.after, first.up_to) == ([10, 9, 8, 7], 6, 10)
-        assert (first.has_older, first.has_newer) == (True, False)
-        second = await stage.history.before(chat, BEN, first.after + 1, 4)
-        assert (sequences(second), second.after, second.up_to) == ([6, 5, 4, 3], 2, 6)
-        last = await stage.history.before(chat, BEN, second.after + 1, 4)
-        assert (sequences(last), last.after, last.has_older, last.has_newer) == ([2, 1], 0, False, True)
-        assert first.entries[0].content is not None
-        assert first.entries[0].content.text == "m8"
-
-    play(scene)
+async def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 9)
+    first = await use_cases.history.before(chat, BEN, None, 4)
+    assert (sequences(first), first.after, first.up_to) == ([10, 9, 8, 7], 6, 10)
+    assert (first.has_older, first.has_newer) == (True, False)
+    second = await use_cases.history.before(chat, BEN, first.after + 1, 4)
+    assert (sequences(second), second.after, second.up_to) == ([6, 5, 4, 3], 2, 6)
+    last = await use_cases.history.before(chat, BEN, second.after + 1, 4)
+    assert (sequences(last), last.after, last.has_older, last.has_newer) == ([2, 1], 0, False, True)
+    assert first.entries[0].content is not None
+    assert first.entries[0].content.text == "m8"
 
 
-def test_catching_up_goes_forward_and_knows_when_it_is_done(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 9)
-        page = await stage.history.after(chat, BEN, 3, 4)
-        assert (sequences(page), page.after, page.up_to, page.has_newer) == ([7, 6, 5, 4], 3, 7, True)
-        page = await stage.history.after(chat, BEN, 7, 4)
-        assert (sequences(page), page.up_to, page.has_newer) == ([10, 9, 8], 10, False)
-        assert sequences(await stage.history.after(chat, BEN, 10, 4)) == []
-
-    play(scene)
+async def test_catching_up_goes_forward_and_knows_when_it_is_done(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 9)
+    page = await use_cases.history.after(chat, BEN, 3, 4)
+    assert (sequences(page), page.after, page.up_to, page.has_newer) == ([7, 6, 5, 4], 3, 7, True)
+    page = await use_cases.history.after(chat, BEN, 7, 4)
+    assert (sequences(page), page.up_to, page.has_newer) == ([10, 9, 8], 10, False)
+    assert sequences(await use_cases.history.after(chat, BEN, 10, 4)) == []
 
 
-def test_around_shows_both_sides(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 9)
-        page = await stage.history.around(chat, BEN, 5, 6)
-        assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
-        assert (page.has_older, page.has_newer) == (True, True)
-
-    play(scene)
+async def test_around_shows_both_sides(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 9)
+    page = await use_cases.history.around(chat, BEN, 5, 6)
+    assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
+    assert (page.has_older, page.has_newer) == (True, True)
 
 
 @pytest.mark.parametrize("comes_back", [False, True])
-def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
-    play: RunUseCases, *, comes_back: bool
+async def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
+    use_cases: UseCaseEnv, *, comes_back: bool
 ) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 2)  # 1..3, Ben is in
-        honest, reader = stage.reader.range, stage.reader
+    chat = await talk(use_cases, 2)  # 1..3, Ben is in
+    honest, reader = use_cases.reader.range, use_cases.reader
 
-        async def late(*given: Any, **more: Any) -> Any:
-            """The intervals have been read; the log has not."""
-            reader.range = honest  # type: ignore[method-assign]
-            await stage.manage.remove(chat, by(ANNA), BEN)  # 4
-            await stage.send(chat, ANNA, "secret")  # 5
-            if comes_back:
-                await stage.manage.add(chat, by(ANNA), [BEN])  # 6
-            return await honest(*given, **more)
+    async def late(*given: Any, **more: Any) -> Any:
+        """The intervals have been read; the log has not."""
+        reader.range = honest  # type: ignore[method-assign]
+        await use_cases.manage.remove(chat, by(ANNA), BEN)  # 4
+        await use_cases.send(chat, ANNA, "secret")  # 5
+        if comes_back:
+            await use_cases.manage.add(chat, by(ANNA), [BEN])  # 6
+        return await honest(*given, **more)
 
-        wanted = [6, 4, 3] if comes_back else [4, 3]
-        reader.range = late  # type: ignore[method-assign]
-        assert sequences(await stage.history.after(chat, BEN, 2, 50)) == wanted
-
-    play(scene)
+    wanted = [6, 4, 3] if comes_back else [4, 3]
+    reader.range = late  # type: ignore[method-assign]
+    assert sequences(await use_cases.history.after(chat, BEN, 2, 50)) == wanted
 
 
-def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(
-    play: RunUseCases,
+async def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(
+    use_cases: UseCaseEnv,
 ) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 2)
-        honest, reader = stage.reader.range, stage.reader
+    chat = await talk(use_cases, 2)
+    honest, reader = use_cases.reader.range, use_cases.reader
 
-        async def late(*given: Any, **more: Any) -> Any:
-            reader.range = honest  # type: ignore[method-assign]
-            await stage.manage.remove(chat, by(ANNA), BEN)
-            await stage.send(chat, ANNA, "secret")
-            return await honest(*given, **more)
+    async def late(*given: Any, **more: Any) -> Any:
+        reader.range = honest  # type: ignore[method-assign]
+        await use_cases.manage.remove(chat, by(ANNA), BEN)
+        await use_cases.send(chat, ANNA, "secret")
+        return await honest(*given, **more)
 
-        reader.range = late  # type: ignore[method-assign]
-        assert sequences(await stage.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
-
-    play(scene)
+    reader.range = late  # type: ignore[method-assign]
+    assert sequences(await use_cases.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
 
-def test_who_left_and_came_back_sees_his_stays_and_nothing_between(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 2)  # 1..3, Ben is in
-        await stage.manage.remove(chat, by(ANNA), BEN)  # 4
-        for n in range(3):
-            await stage.send(chat, ANNA, f"secret {n}")  # 5..7
-        await stage.manage.add(chat, by(ANNA), [BEN])  # 8
-        await stage.send(chat, ANNA, "back")  # 9
-        page = await stage.history.before(chat, BEN, None, 50)
-        assert (sequences(page), page.after, page.up_to) == ([9, 8, 4, 3, 2, 1], 0, 9)
-        assert sequences(await stage.history.after(chat, BEN, 4, 50)) == [9, 8]
-        assert sequences(await stage.history.before(chat, BEN, 8, 2)) == [4, 3]
-        assert await code_of(stage.history.one(chat, BEN, 6)) is Code.MESSAGE_NOT_FOUND
-        assert (await stage.history.one(chat, ANNA, 6)).entry.sequence == 6
-
-    play(scene)
+async def test_who_left_and_came_back_sees_his_stays_and_nothing_between(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 2)  # 1..3, Ben is in
+    await use_cases.manage.remove(chat, by(ANNA), BEN)  # 4
+    for n in range(3):
+        await use_cases.send(chat, ANNA, f"secret {n}")  # 5..7
+    await use_cases.manage.add(chat, by(ANNA), [BEN])  # 8
+    await use_cases.send(chat, ANNA, "back")  # 9
+    page = await use_cases.history.before(chat, BEN, None, 50)
+    assert (sequences(page), page.after, page.up_to) == ([9, 8, 4, 3, 2, 1], 0, 9)
+    assert sequences(await use_cases.history.after(chat, BEN, 4, 50)) == [9, 8]
+    assert sequences(await use_cases.history.before(chat, BEN, 8, 2)) == [4, 3]
+    assert await code_of(use_cases.history.one(chat, BEN, 6)) is Code.MESSAGE_NOT_FOUND
+    assert (await use_cases.history.one(chat, ANNA, 6)).entry.sequence == 6
 
 
-def test_who_left_still_reads_up_to_his_leaving(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 2)
-        await stage.manage.remove(chat, by(BEN), BEN)
-        await stage.send(chat, ANNA, "later")
-        assert sequences(await stage.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
-
-    play(scene)
+async def test_who_left_still_reads_up_to_his_leaving(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 2)
+    await use_cases.manage.remove(chat, by(BEN), BEN)
+    await use_cases.send(chat, ANNA, "later")
+    assert sequences(await use_cases.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
 
-def test_a_stranger_reads_nothing(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 2)
-        assert await code_of(stage.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
-        assert await code_of(stage.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
-
-    play(scene)
+async def test_a_stranger_reads_nothing(use_cases: UseCaseEnv) -> None:
+    chat = await talk(use_cases, 2)
+    assert await code_of(use_cases.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
+    assert await code_of(use_cases.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
 
-def test_a_page_is_bounded_and_long_histories_are_whole(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.group(BEN)
-        for n in range(0, 260, 20):
-            await _many(stage, chat, n, 20)
-        seen: list[int] = []
-        page = await stage.history.before(chat, BEN, None, 1000)
-        while True:
-            seen += sequences(page)
-            if not page.has_older:
-                break
-            page = await stage.history.before(chat, BEN, page.after + 1, 1000)
-        assert seen == list(range(261, 0, -1))
-
-    play(scene)
+async def test_a_page_is_bounded_and_long_histories_are_whole(use_cases: UseCaseEnv) -> None:
+    chat = await use_cases.group(BEN)
+    for n in range(0, 260, 20):
+        await _many(use_cases, chat, n, 20)
+    seen: list[int] = []
+    page = await use_cases.history.before(chat, BEN, None, 1000)
+    while True:
+        seen += sequences(page)
+        if not page.has_older:
+            break
+        page = await use_cases.history.before(chat, BEN, page.after + 1, 1000)
+    assert seen == list(range(261, 0, -1))
 
 
 async def _many(stage: UseCaseEnv, chat: ChatKey, start: int, count: int) -> None:
@@ -165,58 +138,53 @@ async def _many(stage: UseCaseEnv, chat: ChatKey, start: int, count: int) -> Non
 
 
 @pytest.mark.parametrize("user", [ANNA, BEN])
-def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(play: RunUseCases, user: UserId) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.group(BEN)
-        await stage.send(chat, ANNA, "for a moment", ttl_s=60)
-        await stage.send(chat, ANNA, "for ever")
-        page = await stage.history.before(chat, user, None, 50)
-        assert [s.content.text if s.content else None for s in page.entries] == [
-            "for ever",
-            "for a moment",
-            None,
-        ]
-        stage.clock.ahead_ms = 60_001
-        page = await stage.history.before(chat, user, None, 50)
-        assert [s.state for s in page.entries] == [
-            ContentState.ACTIVE,
-            ContentState.EXPIRED,
-            ContentState.ACTIVE,
-        ]
-        assert [s.content.text if s.content else None for s in page.entries] == ["for ever", None, None]
-
-    play(scene)
-
-
-def test_the_log_itself_never_holds_ephemeral_content(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.group(BEN)
-        sent = await stage.send(chat, ANNA, "for a moment", ttl_s=60)
-        entry = await stage.reader.one(chat, sent.sequence)
-        assert entry is not None
-        assert entry.content is None
-        assert list(await stage.reader.ephemeral(chat, 0, 10)) == [sent.sequence]
-
-    play(scene)
+async def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(
+    use_cases: UseCaseEnv, user: UserId
+) -> None:
+    chat = await use_cases.group(BEN)
+    await use_cases.send(chat, ANNA, "for a moment", ttl_s=60)
+    await use_cases.send(chat, ANNA, "for ever")
+    page = await use_cases.history.before(chat, user, None, 50)
+    assert [s.content.text if s.content else None for s in page.entries] == [
+        "for ever",
+        "for a moment",
+        None,
+    ]
+    use_cases.clock.ahead_ms = 60_001
+    page = await use_cases.history.before(chat, user, None, 50)
+    assert [s.state for s in page.entries] == [
+        ContentState.ACTIVE,
+        ContentState.EXPIRED,
+        ContentState.ACTIVE,
+    ]
+    assert [s.content.text if s.content else None for s in page.entries] == ["for ever", None, None]
 
 
-def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await talk(stage, 3)
-        row: dict[str, ItemValue] = {"chat_id": f"{chat.tenant}#{chat.chat}", "sequence": 3}
-        other = await stage.reader.one(chat, 2)
-        assert other is not None
-        await stage.client.update(
-            patterns.ERASE, row, "SET content = :moved", values={":moved": other.content}
-        )
-        page = await stage.history.before(chat, BEN, None, 10)
-        assert [shown.state for shown in page.entries] == [
-            ContentState.ACTIVE,
-            ContentState.UNREADABLE,
-            ContentState.ACTIVE,
-            ContentState.ACTIVE,
-        ]
-        assert [shown.content and shown.content.text for shown in page.entries] == ["m2", None, "m0", None]
-        assert (await stage.history.one(chat, BEN, 3)).state is ContentState.UNREADABLE
+async def test_the_log_itself_never_holds_ephemeral_content(use_cases: UseCaseEnv) -> None:
+    chat = await use_cases.group(BEN)
+    sent = await use_cases.send(chat, ANNA, "for a moment", ttl_s=60)
+    entry = await use_cases.reader.one(chat, sent.sequence)
+    assert entry is not None
+    assert entry.content is None
+    assert list(await use_cases.reader.ephemeral(chat, 0, 10)) == [sent.sequence]
 
-    play(scene)
+
+async def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(
+    use_cases: UseCaseEnv,
+) -> None:
+    chat = await talk(use_cases, 3)
+    row: dict[str, ItemValue] = {"chat_id": f"{chat.tenant}#{chat.chat}", "sequence": 3}
+    other = await use_cases.reader.one(chat, 2)
+    assert other is not None
+    await use_cases.client.update(
+        patterns.ERASE, row, "SET content = :moved", values={":moved": other.content}
+    )
+    page = await use_cases.history.before(chat, BEN, None, 10)
+    assert [shown.state for shown in page.entries] == [
+        ContentState.ACTIVE,
+        ContentState.UNREADABLE,
+        ContentState.ACTIVE,
+        ContentState.ACTIVE,
+    ]
+    assert [shown.content and shown.content.text for shown in page.entries] == ["m2", None, "m0", None]
+    assert (await use_cases.history.one(chat, BEN, 3)).state is ContentState.UNREADABLE

@@ -1,4 +1,4 @@
-"""What the append asks of a log, held against the one in memory and against DynamoDB on both engines."""
+"""The contract of `MessageLog`, for the logs in memory and for DynamoDB on both engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine

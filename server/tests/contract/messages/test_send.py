@@ -1,9 +1,9 @@
-"""What a send costs and what it refuses, on both engines, with content sealed as in production."""
+"""Cost and refusals of a send on both engines, with content encrypted as in production."""
 
 from collections import Counter
 
 import pytest
-from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv, by, code_of
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv, by, code_of
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
@@ -16,56 +16,45 @@ def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:
     return Counter({(count.pattern, count.name): int(count.value) for count in client.ledger if count.value})
 
 
-def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read(
-    play: RunUseCases,
+async def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read(
+    use_cases: UseCaseEnv,
 ) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA)
-        before = calls_and_units(stage.client)
-        for text in ("hi", "x" * 500):
-            await stage.send(chat, ANNA, text)
-        name = patterns.APPEND.name
-        assert calls_and_units(stage.client) - before == {(name, "calls"): 2, (name, "write_units"): 2}
-
-    play(scene)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA)
+    before = calls_and_units(use_cases.client)
+    for text in ("hi", "x" * 500):
+        await use_cases.send(chat, ANNA, text)
+    name = patterns.APPEND.name
+    assert calls_and_units(use_cases.client) - before == {(name, "calls"): 2, (name, "write_units"): 2}
 
 
-def test_a_message_of_more_than_a_kilobyte_is_two_units(play: RunUseCases) -> None:
+async def test_a_message_of_more_than_a_kilobyte_is_two_units(use_cases: UseCaseEnv) -> None:
     """So that the ledger of the test above could say another number."""
-
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA)
-        before = calls_and_units(stage.client)
-        await stage.send(chat, ANNA, "x" * 1000)
-        assert (calls_and_units(stage.client) - before)[patterns.APPEND.name, "write_units"] == 2
-
-    play(scene)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA)
+    before = calls_and_units(use_cases.client)
+    await use_cases.send(chat, ANNA, "x" * 1000)
+    assert (calls_and_units(use_cases.client) - before)[patterns.APPEND.name, "write_units"] == 2
 
 
-def test_a_sender_without_a_position_costs_four_units(play: RunUseCases) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA)
-        before = calls_and_units(stage.client)
-        await stage.send(chat, ANNA, after=None)
-        name = patterns.APPEND_KEYED.name
-        assert calls_and_units(stage.client) - before == {(name, "calls"): 1, (name, "write_units"): 4}
-
-    play(scene)
+async def test_a_sender_without_a_position_costs_four_units(use_cases: UseCaseEnv) -> None:
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA)
+    before = calls_and_units(use_cases.client)
+    await use_cases.send(chat, ANNA, after=None)
+    name = patterns.APPEND_KEYED.name
+    assert calls_and_units(use_cases.client) - before == {(name, "calls"): 1, (name, "write_units"): 4}
 
 
 @pytest.mark.parametrize("part", ["a#b", "a*", "", "x" * 65])
-def test_what_would_change_the_shape_of_a_key_is_refused(play: RunUseCases, part: str) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.group(BEN)
-        assert await code_of(stage.manage.direct(stage.tenant, ANNA, UserId(part))) is Code.REQUEST_INVALID
-        assert await code_of(stage.manage.add(chat, by(ANNA), [UserId(part)])) is Code.REQUEST_INVALID
-        refusal = stage.send(chat._replace(chat=part), ANNA, after=None)  # type: ignore[arg-type]
-        assert await code_of(refusal) is Code.REQUEST_INVALID
-        if part:
-            assert await code_of(stage.send(chat, ANNA, key=part, after=None)) is Code.REQUEST_INVALID
-        assert len(await stage.entries(chat)) == 1
-
-    play(scene)
+async def test_what_would_change_the_shape_of_a_key_is_refused(use_cases: UseCaseEnv, part: str) -> None:
+    chat = await use_cases.group(BEN)
+    assert (
+        await code_of(use_cases.manage.direct(use_cases.tenant, ANNA, UserId(part))) is Code.REQUEST_INVALID
+    )
+    assert await code_of(use_cases.manage.add(chat, by(ANNA), [UserId(part)])) is Code.REQUEST_INVALID
+    refusal = use_cases.send(chat._replace(chat=part), ANNA, after=None)  # type: ignore[arg-type]
+    assert await code_of(refusal) is Code.REQUEST_INVALID
+    if part:
+        assert await code_of(use_cases.send(chat, ANNA, key=part, after=None)) is Code.REQUEST_INVALID
+    assert len(await use_cases.entries(chat)) == 1

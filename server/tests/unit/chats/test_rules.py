@@ -135,7 +135,7 @@ def standings(kind: ChatType, entries: list[str]) -> list[MemberStatus]:
 def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
     kind: ChatType, action: ChatAction, data: st.DataObject
 ) -> None:
-    """A try may wait anywhere while another is judged: at any head from `after` on."""
+    """An attempt may wait while another is decided, at any head from `after` on."""
     at_heads = standings(kind, data.draw(st.lists(st.sampled_from(ENTRIES[kind]), max_size=8)))
     after = data.draw(st.integers(1, len(at_heads)))
     was_refused = any(check_permission(action, standing) for standing in at_heads[after - 1 :])
@@ -198,7 +198,7 @@ def _none() -> Membership:
 
 
 def _is_inside(turns: list[int], sequence: int) -> bool:
-    """Told without intervals: from the entry that lets him in to the one that takes him out, both included."""
+    """Return visibility without intervals: from the join to the leave, both included."""
     inside = False
     for number, turn in enumerate(turns):
         is_joining = number % 2 == 0

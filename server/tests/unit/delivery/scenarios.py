@@ -1,4 +1,4 @@
-"""Logs in which anything happens that a row can notice, drawn by chance."""
+"""Random logs with every kind of entry that changes a chat row."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ USERS = tuple(UserId(name) for name in ("anna", "ben", "cleo"))
 
 @dataclass
 class EntryScenario:
-    """`log` as it was committed, `now` as it stands in the end: edited and redacted."""
+    """`log` as committed, `now` as stored at the end: edited and redacted."""
 
     log: list[Entry] = field(default_factory=list)
     now: list[Entry] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What of a message may stand in a row."""
+"""The preview of a message in a chat row."""
 
 import pytest
 from msgspec.structs import replace

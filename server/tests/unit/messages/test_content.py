@@ -1,4 +1,4 @@
-"""What a message may say, and what makes two tries the same."""
+"""Limits of message content, and the fingerprint that detects retries."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is published is what was committed, byte for byte, and small."""
+"""Published events contain the committed entries, byte for byte, and are small."""
 
 import msgspec
 import pytest

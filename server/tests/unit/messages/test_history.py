@@ -1,4 +1,4 @@
-"""Reading while somebody is taken out: what he may see is judged by what stands when the log was read."""
+"""History reads while the reader is removed: the membership after the log read decides."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ CHAT, CLEO = ChatKey(TenantId("acme"), ChatId("g")), UserId("cleo")
 
 
 class Racing:
-    """A log and a stay: as soon as the stay was read, the user is taken out at 4, and more is said."""
+    """A log and an interval: after the first read of the interval, the user is removed at 4 and more is sent."""
 
     def __init__(self) -> None:
         self.log = [entry(n) for n in range(1, 4)]
@@ -88,7 +88,7 @@ async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
 
 
 class Still(Racing):
-    """Nothing happens while it is read."""
+    """The log and the intervals do not change during reads."""
 
     def __init__(self, *stays: Interval) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Still(Racing):
 async def test_a_page_never_says_it_is_complete_above_the_head(
     stays: list[Interval], before: int, up_to: int
 ) -> None:
-    """Entries that come later would lie below what the page vouches for."""
+    """Later entries would be in the range that the page claims to be complete."""
     still = Still(*stays)
     page = await History(still, still.intervals, SimKeys(), AdjustableClock()).before(CHAT, CLEO, before, 50)
     assert page.up_to == up_to

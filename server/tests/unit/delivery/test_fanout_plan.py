@@ -1,4 +1,4 @@
-"""Who gets which part of a run, over which gateway."""
+"""The part of a run that each user receives, and its gateway."""
 
 from typing import Any
 

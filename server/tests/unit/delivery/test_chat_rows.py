@@ -1,4 +1,4 @@
-"""Rows come out the same however the entries come in, and say what the log says."""
+"""Rows are the same for any order of delivery, and agree with the log."""
 
 import asyncio
 import random
@@ -53,7 +53,7 @@ def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObje
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_for_many_more_stories(seed: int) -> None:
-    """A redaction that overtook its message, for somebody who had left, took a thousand stories to be told."""
+    """The case of a redaction that overtook its message, for a former member, needed a thousand scenarios."""
     chance = random.Random(seed)
     for _ in range(500):
         story = pushes_of(chance)
@@ -138,7 +138,7 @@ def line(known: RowUpdate, head: RowUpdate) -> object:
 @settings(max_examples=50, deadline=None)
 @given(story=entry_scenarios(), data=st.data())
 def test_what_was_missed_is_told_down_to_the_first_entry(story: EntryScenario, data: st.DataObject) -> None:
-    """Only the end of the log is handled; following what is told to be missing makes the rows whole."""
+    """Only the end of the log is processed; processing the reported missing ranges completes the rows."""
     tail = story.log[data.draw(st.integers(0, len(story.log) - 1)) :]
     truth = MemoryChatRowWriter()
 

@@ -1,4 +1,4 @@
-"""The lane when answers are lost, senders go away, or the log refuses."""
+"""The append queue with lost responses, cancelled senders and a log that refuses."""
 
 import asyncio
 from collections.abc import Sequence
@@ -150,7 +150,7 @@ def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
 
 
 def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
-    """His message got in through another process and he was removed: the view here knows neither."""
+    """Another process appended the message, then its sender was removed: this view has neither entry."""
 
     async def check() -> None:
         stage = AppendQueueEnv()
@@ -180,7 +180,7 @@ def test_a_refusal_of_a_sender_without_a_position_holds_for_every_try() -> None:
 
 
 def test_a_change_that_its_row_refuses_is_looked_for_in_the_log_first() -> None:
-    """The row is as asked for because an earlier try of the same change stands above the view."""
+    """The row is already changed, because an earlier attempt of the same change is in the log above the view."""
 
     async def check() -> None:
         stage = AppendQueueEnv()

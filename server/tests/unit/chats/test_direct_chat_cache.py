@@ -1,4 +1,4 @@
-"""What is known of direct chats: their two, for good, and nothing that may change."""
+"""The cache of direct chats has their two members and nothing that may change."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ STAY = (Interval(0),)
 
 
 class Table:
-    """Rows of memberships, and how often they were read."""
+    """Membership rows, and the number of reads."""
 
     def __init__(self) -> None:
         self.rows: dict[ChatKey, list[Membership]] = {}

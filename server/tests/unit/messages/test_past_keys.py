@@ -1,4 +1,4 @@
-"""Sends whose `after` lies below the chat's view: whom their reads hold up, what they cost, what is kept of them."""
+"""Sends whose `after` is below the view: which senders wait for their reads, their cost, and the cache."""
 
 import asyncio
 from collections.abc import Sequence
@@ -184,7 +184,7 @@ def test_a_read_of_the_past_that_ends_without_keys_frees_the_sends_behind_it(*, 
 
 
 def test_a_lane_is_not_forgotten_while_a_past_is_read_for_it() -> None:
-    """A second lane of the chat would not know of the send that waits, and let later ones overtake it."""
+    """A second queue of the chat would not contain the waiting send, so later ones could overtake it."""
 
     async def check() -> None:
         stage = AppendQueueEnv()

@@ -1,4 +1,4 @@
-"""Several users write, read, leave, come back and redact, on an engine; their lists are held against the log."""
+"""Users send, read, leave, rejoin and redact at random on an engine; their chat lists are compared with the log."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ chance = st.integers(0, 10**6)
 
 
 class Machine(RuleBasedStateMachine):
-    """One group. Anna stays, since it is hers. What was committed waits until it is delivered, in any order."""
+    """One group. Anna is its owner and never leaves. Committed entries are delivered later, in any order."""
 
     tables: Tables
     key_file: Path

@@ -1,4 +1,4 @@
-"""The lane on a log in memory: what is appended, what is read for it, what each sender hears."""
+"""The append queue on a log in memory: appends, reads, and the result of each sender."""
 
 import asyncio
 from dataclasses import replace
@@ -215,7 +215,7 @@ def test_a_keyed_send_is_refused_by_a_write_whether_its_chat_exists_or_not() -> 
 
 
 def test_a_defect_of_one_proposal_is_raised_to_its_own_sender_alone() -> None:
-    """Whoever works the lane, and whoever waits behind it, gets their own answers."""
+    """The sender that drives the queue and the senders behind it receive their own results."""
 
     async def check() -> None:
         stage = AppendQueueEnv()

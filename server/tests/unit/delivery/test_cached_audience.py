@@ -1,4 +1,4 @@
-"""A crowd that is kept is never older than what it is used for."""
+"""A cached audience is never older than the entries it is used for."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Telling Kafka of a commit never waits and never raises; what became of it is counted."""
+"""Publishing a commit to Kafka never waits and never raises; outcomes are counted."""
 
 import asyncio
 
@@ -34,8 +34,8 @@ class Outbox:
 
 
 async def test_an_append_is_one_record_under_its_chats_key() -> None:
-    told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
-    told.publish(CHAT, [ENTRY, ENTRY])
+    publisher = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
+    publisher.publish(CHAT, [ENTRY, ENTRY])
     ((topic, key, value),) = outbox.sent
     event = decode_event(value or b"")
     assert (topic, key, event.key, event.entries, event.epoch) == (
@@ -45,17 +45,17 @@ async def test_an_append_is_one_record_under_its_chats_key() -> None:
 
 
 async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
-    told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
+    publisher = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
     for _ in range(3):
-        told.publish(CHAT, [ENTRY])
+        publisher.publish(CHAT, [ENTRY])
     outbox.answers[0].set_result(RecordMetadata(0, 0))
     outbox.answers[1].set_exception(NotAcceptedError("no room"))
     outbox.answers[2].cancel()
     await asyncio.sleep(0)
-    assert (told.published, told.failed) == (1, 2)
+    assert (publisher.published, publisher.failed) == (1, 2)
 
 
 async def test_a_publisher_that_breaks_does_not_break_who_committed() -> None:
-    told = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
-    told.publish(CHAT, [ENTRY])
-    assert told.failed == 1
+    publisher = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
+    publisher.publish(CHAT, [ENTRY])
+    assert publisher.failed == 1

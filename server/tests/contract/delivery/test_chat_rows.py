@@ -1,0 +1,295 @@
+"""Chat rows on both engines: the result of entries, in any order and any number of deliveries."""
+
+import random
+
+from fixtures.chat_list_env import ChatListEnv
+from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, asked, by
+
+from tidings.delivery.chat_list import ChatListFilter
+from tidings.delivery.model import ChatRow
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.sender import Content
+from tidings.schema.tables.limits import PREVIEW_BYTES
+
+
+async def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA, "hello")
+    await lists.deliver()
+    for user, other, unread in ((ANNA, BEN, 0), (BEN, ANNA, 1)):
+        line = await lists.listed(chat, user)
+        assert (line.unread, line.members, line.head_sequence) == (unread, (other,), 2)
+        assert line.last is not None
+        assert (line.last.text, line.last.sender, line.last.sequence) == ("hello", ANNA, 2)
+
+
+async def test_a_preview_is_cut_between_characters(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA, "é" * 300)
+    await lists.deliver()
+    assert await lists.text(chat, BEN) == "é" * (PREVIEW_BYTES // 2)
+
+
+async def test_a_direct_message_costs_two_write_units_for_two_rows(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await lists.deliver()
+    raised, read = use_cases.client.ledger["chat_list.raise_row"], use_cases.client.ledger["memberships.list"]
+    before = raised.write_units, read.read_units
+    await use_cases.send(chat, ANNA, "x" * 300)
+    await lists.deliver()
+    assert raised.write_units - before[0] == 2
+    assert read.read_units == before[1], "the two of a direct chat were known"
+
+
+async def test_many_messages_that_come_together_cost_one_write_for_each_row(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO)
+    await lists.deliver()
+    calls = use_cases.client.ledger["chat_list.raise_row"].calls
+    for n in range(7):
+        await use_cases.send(chat, ANNA, f"m{n}")
+    await lists.hand(chat, lists.committed())
+    assert use_cases.client.ledger["chat_list.raise_row"].calls - calls == 3
+    assert await lists.text(chat, BEN) == "m6"
+    assert await lists.unread(chat, BEN) == 7
+
+
+async def a_long_story(stage: UseCaseEnv) -> ChatKey:
+    """Everything that can happen to a row of a small chat."""
+    chat = await stage.group(BEN, CLEO)
+    await stage.send(chat, ANNA, "one")
+    said = await stage.send(chat, BEN, "two")
+    await stage.change.edit(asked(chat, BEN, said.sequence), Content(text="two, edited"))
+    await stage.manage.remove(chat, by(CLEO), CLEO)
+    await stage.change.redact(asked(chat, BEN, said.sequence))
+    await stage.send(chat, ANNA, "three")
+    await stage.manage.add(chat, by(ANNA), [CLEO])
+    await stage.send(chat, CLEO, "four", after=8)
+    gone = await stage.send(chat, ANNA, "five", ttl_s=60)
+    await stage.change.react(asked(chat, BEN, gone.sequence), "+1")
+    last = await stage.send(chat, BEN, "six")
+    await stage.change.edit(asked(chat, BEN, last.sequence), Content(text="seven"))
+    await stage.manage.rename(chat, by(ANNA), "them")
+    await stage.manage.remove(chat, by(ANNA), BEN)
+    return chat
+
+
+async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
+    """The first in order; then in any order and some of it twice, alone or several at once."""
+    chat = await a_long_story(lists.stage)
+    entries = lists.committed()
+    if turn:
+        entries += chance.sample(entries, 5)
+        chance.shuffle(entries)
+    while entries:
+        count = 1 if turn % 2 else chance.randint(1, 4)
+        await lists.hand(chat, entries[:count])
+        entries = entries[count:]
+    return chat
+
+
+async def rows(lists: ChatListEnv, chat: ChatKey) -> list[ChatRow]:
+    return [await lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
+
+
+async def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(use_cases: UseCaseEnv) -> None:
+    lists, chance = ChatListEnv(use_cases), random.Random(7)
+    told = [await a_turn(lists, chance, turn) for turn in range(6)]
+    shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in told]
+    assert all(each == shapes[0] for each in shapes)
+    heads = [row.known.head for row in await rows(lists, told[0])]
+    assert [head and head.sequence for head in heads] == [15, 15, 15]
+    assert await lists.text(told[0], ANNA) == await lists.text(told[0], BEN, ChatListFilter.LEFT) == "seven"
+
+
+async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
+    """But for times and places, which differ from chat to chat."""
+    shown, joined = row.known.shown, row.known.joined
+    assert shown is not None
+    assert joined is not None
+    keys = await lists.stage.ring.of(chat.tenant)
+    words = shown.preview and keys.unseal_preview(chat, shown.sequence, shown.preview)
+    return (
+        row.known.head,
+        shown.rank,
+        shown.sender,
+        words,
+        row.known.own,
+        joined[:2],
+        row.known.removed,
+    )
+
+
+async def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(
+    use_cases: UseCaseEnv,
+) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO)
+    said = await use_cases.send(chat, BEN, "regret")
+    await use_cases.manage.remove(chat, by(CLEO), CLEO)
+    await lists.deliver()
+    assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "regret"
+    await use_cases.send(chat, ANNA, "newer")
+    await use_cases.change.redact(asked(chat, BEN, said.sequence))
+    await lists.deliver()
+    assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "(redacted)"
+    assert await lists.text(chat, ANNA) == "newer"
+    cleo = await lists.row(chat, CLEO)
+    assert cleo.known.head is not None
+    assert cleo.known.head.sequence == 3, "nothing after the leave is news for her"
+
+
+async def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    said = await use_cases.send(chat, ANNA, "helo")
+    await use_cases.change.react(asked(chat, BEN, said.sequence), "👍")
+    await use_cases.change.edit(asked(chat, ANNA, said.sequence), Content(text="hello"))
+    await lists.deliver()
+    assert await lists.text(chat, BEN) == "hello"
+    await use_cases.change.redact(asked(chat, ANNA, said.sequence))
+    await lists.deliver()
+    assert await lists.text(chat, BEN) == "(redacted)"
+
+
+async def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(
+    use_cases: UseCaseEnv,
+) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN, CLEO)
+    said = await use_cases.send(chat, ANNA, "regret")
+    await use_cases.manage.remove(chat, by(CLEO), CLEO)
+    await use_cases.change.redact(asked(chat, ANNA, said.sequence))
+    create, message, leave, redaction = lists.committed()
+    await lists.hand(chat, [redaction])
+    await lists.hand(chat, [create, message, leave])
+    assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "(redacted)"
+    assert await lists.text(chat, BEN) == "(redacted)"
+
+
+async def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    said = await use_cases.send(chat, ANNA, "before")
+    await use_cases.manage.remove(chat, by(BEN), BEN)
+    await use_cases.change.edit(asked(chat, ANNA, said.sequence), Content(text="after"))
+    await lists.deliver()
+    assert await lists.text(chat, BEN, ChatListFilter.LEFT) == "before"
+    assert await lists.text(chat, ANNA) == "after"
+
+
+async def test_an_ephemeral_message_shows_no_words_and_when_it_ends(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    await use_cases.send(chat, ANNA, "secret", ttl_s=60)
+    await lists.deliver()
+    shown = (await lists.row(chat, BEN)).known.shown
+    assert shown is not None
+    assert shown.preview is None
+    assert shown.expires_at_s is not None
+    assert await lists.text(chat, BEN) == "(ephemeral)"
+    use_cases.clock.ahead_ms = 62_000
+    assert await lists.text(chat, BEN) == "(expired)"
+    assert await lists.unread(chat, BEN) == 1
+
+
+async def test_who_leaves_keeps_the_leave_and_nothing_later(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    await use_cases.send(chat, ANNA, "seen")
+    await use_cases.manage.remove(chat, by(BEN), BEN)
+    await use_cases.send(chat, ANNA, "not seen")
+    await lists.deliver()
+    assert (await lists.page(BEN)).chats == ()
+    line = await lists.listed(chat, BEN, ChatListFilter.LEFT)
+    assert (line.is_member, line.head_sequence, line.unread) == (False, 3, 1)
+    assert await lists.text(chat, BEN, ChatListFilter.LEFT) == "seen"
+    await use_cases.manage.add(chat, by(ANNA), [BEN])
+    await use_cases.send(chat, ANNA, "back")
+    await lists.deliver()
+    line = await lists.listed(chat, BEN)
+    assert (line.is_member, line.unread) == (True, 1)
+
+
+async def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    chat = await use_cases.group(BEN)
+    await lists.deliver()
+    await use_cases.send(chat, BEN, "mine")
+    await use_cases.manage.add(chat, by(ANNA), [CLEO])
+    await use_cases.send(chat, ANNA, "last")
+    entries = lists.committed()
+    missed = await lists.hand(chat, entries[-1:])
+    assert missed == (1, 3)
+    assert await lists.hand(chat, await use_cases.reader.between(chat, *missed)) is None
+    assert await lists.unread(chat, BEN) == 1
+    assert await lists.unread(chat, CLEO) == 1
+
+
+async def test_a_chat_becomes_large_for_good_and_is_then_written_once(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    many = [UserId(f"u{n}") for n in range(120)]
+    chat = await use_cases.group(*many[:80])
+    old = await use_cases.send(chat, ANNA, "small yet")
+    await lists.deliver()
+    await use_cases.manage.add(chat, by(ANNA), many[80:])
+    await lists.deliver()
+    row = await use_cases.rows.chat(chat)
+    assert row is not None
+    assert row.large_since == 3
+    assert (await lists.row(chat, many[0])).known.is_large
+    assert (await lists.row(chat, many[-1])).known.is_large
+    ledger = use_cases.client.ledger
+    head = ledger["counters.raise"]
+    assert (head.calls, head.write_units) == (1, 1), "that the rows know it is told last, by the head"
+    before = ledger["chat_list.raise_row"].calls, ledger["memberships.list"].calls
+    await use_cases.send(chat, many[5], "to all", after=3)
+    await lists.deliver()
+    assert ledger["chat_list.raise_row"].calls - before[0] == 1, "the sender's own row alone"
+    assert ledger["memberships.list"].calls == before[1]
+    assert (head.calls, head.write_units) == (2, 2)
+    assert await lists.text(chat, many[-1]) == await lists.text(chat, ANNA) == "to all"
+    assert [await lists.unread(chat, user) for user in (many[5], many[0], many[-1])] == [0, 2, 1]
+    await use_cases.change.redact(asked(chat, ANNA, old.sequence, after=3))
+    await lists.deliver()
+    shown = (await lists.row(chat, many[0])).known.shown
+    assert shown is not None
+    assert (shown.sequence, shown.preview) == (old.sequence, None)
+    await use_cases.manage.remove(chat, by(many[0]), many[0])
+    await use_cases.manage.remove(chat, by(many[1]), many[1])
+    await lists.deliver()
+    assert not (await lists.listed(chat, many[0], ChatListFilter.LEFT)).is_member
+    assert (await lists.listed(chat, ANNA)).head_sequence == 7
+    await use_cases.manage.add(chat, by(ANNA), [BEN])
+    await lists.deliver()
+    assert (await lists.listed(chat, BEN)).last is None, "what was said before he came"
+    row = await use_cases.rows.chat(chat)
+    assert row is not None
+    assert row.large_since == 3, "since the first time, for good"
+    await use_cases.send(chat, ANNA, "welcome", after=8)
+    await lists.deliver()
+    assert await lists.text(chat, BEN) == "welcome"
+    gone = await lists.listed(chat, many[0], ChatListFilter.LEFT)
+    assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
+
+
+async def test_a_large_chat_whose_growth_nobody_handled_is_found_by_its_next_entry(
+    use_cases: UseCaseEnv,
+) -> None:
+    """The head does not exist, so `is_large` is missing in the rows: the entry that made the chat large comes first."""
+    lists = ChatListEnv(use_cases)
+    many = [UserId(f"u{n}") for n in range(120)]
+    chat = await use_cases.group(*many)
+    sent = await use_cases.send(chat, ANNA, "hello, all", after=2)
+    entries = await use_cases.entries(chat)
+    missed = await lists.hand(chat, entries[-1:])
+    assert missed == (1, sent.sequence - 1)
+    below = await lists.hand(chat, await use_cases.reader.between(chat, *missed))
+    assert below == (0, 1)
+    assert await lists.hand(chat, await use_cases.reader.between(chat, *below)) is None
+    for user in (many[0], many[-1]):
+        assert (await lists.row(chat, user)).known.is_large
+        assert await lists.unread(chat, user) == 1
