@@ -9,7 +9,7 @@ from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
 from tidings.messages.model import Entry, EntryKind
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 
 @final

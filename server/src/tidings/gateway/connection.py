@@ -25,10 +25,10 @@ from tidings.gateway.stats import RequestMetrics, TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket, UpgradeRequest
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.registry import REQUEST_BY_BODY
-from tidings.wire.frames.session import Connect
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect
+from tidings_wire.frames.structs import ErrorBody
 
 _RETRY_MS = 100
 

@@ -16,18 +16,18 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.edits import ChangeRequest
 from tidings.messages.sender import Content
-from tidings.wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
-from tidings.wire.frames.history import GetHistory, HistoryPage
-from tidings.wire.frames.inbox import (
+from tidings_wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
+from tidings_wire.frames.history import GetHistory, HistoryPage
+from tidings_wire.frames.inbox import (
     GetCounts,
     InboxCounts,
     ListNotifications,
     MarkNotifications,
     NotificationPage,
 )
-from tidings.wire.frames.messages import CommitResult, Edit, React, Redact, Send
-from tidings.wire.frames.session import Resume, Resumed
-from tidings.wire.frames.structs import Ok
+from tidings_wire.frames.messages import CommitResult, Edit, React, Redact, Send
+from tidings_wire.frames.session import Resume, Resumed
+from tidings_wire.frames.structs import Ok
 
 _MAX_CONCURRENT_ACKS = 8
 _DONE = Ok()

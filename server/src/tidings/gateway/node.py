@@ -34,8 +34,8 @@ from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.session import Resume, Resumed
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.session import Resume, Resumed
 
 _MAX_CONCURRENT_REMOVED: Final = 64
 _MAX_CONCURRENT_JOINED: Final = 16

@@ -19,12 +19,12 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, Epoch, initial_epoch, new_ulid
 from tidings.kernel.security import ADDRESS
-from tidings.wire.fields import PROTOCOL
-from tidings.wire.frames.ephemeral import Ack, Presence, Subscribe, Typing, Unsubscribe
-from tidings.wire.frames.inbox import GetCounts, InboxCounts, ListNotifications, NotificationPage
-from tidings.wire.frames.registry import REQUEST_BY_BODY
-from tidings.wire.frames.session import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.structs import Ok
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.ephemeral import Ack, Presence, Subscribe, Typing, Unsubscribe
+from tidings_wire.frames.inbox import GetCounts, InboxCounts, ListNotifications, NotificationPage
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect, Resume, Resumed, Welcome
+from tidings_wire.frames.structs import Ok
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

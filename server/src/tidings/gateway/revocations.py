@@ -10,7 +10,7 @@ from tidings.gateway.hub import Hub
 from tidings.gateway.ports import CredentialRechecker
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 _OVER: Final = frozenset({Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN})
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Final, Protocol, final
 
 from tidings.gateway.transport.ports import Socket
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 MIN_BYTES_PER_S: Final = 8 * 1024
 """A device that takes less than this while the gateway waits for it is closed as a slow one."""

@@ -62,8 +62,8 @@ from tidings.platform.lifecycle.component import Component, ManagedResource, Tas
 from tidings.platform.lifecycle.process import MallocTrimmer
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.wire.close_codes import CloseCode, close_reason
-from tidings.wire.fields import MAX_FRAME_BYTES
+from tidings_wire.close_codes import CloseCode, close_reason
+from tidings_wire.fields import MAX_FRAME_BYTES
 
 _CHECK_EVERY_S = 5.0
 

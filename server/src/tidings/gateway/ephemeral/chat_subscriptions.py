@@ -16,10 +16,10 @@ from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import MemberWatermarks as GotFrame
-from tidings.wire.frames.ephemeral import Receipts as ReceiptsPush
-from tidings.wire.frames.ephemeral import TypingPush
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import MemberWatermarks as GotFrame
+from tidings_wire.frames.ephemeral import Receipts as ReceiptsPush
+from tidings_wire.frames.ephemeral import TypingPush
 
 
 class PubSubChannel[K: Hashable]:

@@ -22,8 +22,8 @@ from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import PresencePush
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import PresencePush
 
 MAX_CONCURRENT_LOOKED_UP: Final = 500
 TURN_S: Final = 0.1

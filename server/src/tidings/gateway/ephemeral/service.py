@@ -18,8 +18,8 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import MemberWatermarks, Receipts, Subscribe, Unsubscribe
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts, Subscribe, Unsubscribe
 
 OWN_READS: Final = 50
 """Of so many chats, the newest, a device that comes back is told how far its user has read meanwhile."""

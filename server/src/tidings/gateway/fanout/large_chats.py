@@ -14,7 +14,7 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
-from tidings.wire.codec import encode_push
+from tidings_wire.codec import encode_push
 
 CONFIRM_TIMEOUT_S: Final = 0.2
 """Devices wait this long for a channel to be confirmed; then they go on, and are compared once it is."""
