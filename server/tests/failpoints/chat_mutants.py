@@ -31,7 +31,7 @@ from tidings.messages.model import (
     Refusal,
     SideWritesFactory,
 )
-from tidings.messages.rules import ADMITTED, AppendDecision
+from tidings.messages.rules import ALLOWED, AppendDecision
 from tidings.messages.sender import Appender
 from tidings.messages.store import log
 from tidings.platform.dynamo.client import DynamoClient
@@ -50,11 +50,11 @@ def acks_before_commit() -> None:
         self: Appender[Any],
         chat: ChatKey,
         proposal: Proposal[Any],
-        beside_at: SideWritesFactory | None = None,
+        side_writes_at: SideWritesFactory | None = None,
     ) -> Appended:
         if proposal.draft.kind is EntryKind.MESSAGE and chat in heads and next(turn) % _NOW_AND_THEN == 0:
             return Appended(heads[chat] + 1, is_repeat=False)
-        done = await honest(self, chat, proposal, beside_at)
+        done = await honest(self, chat, proposal, side_writes_at)
         heads[chat] = max(done.sequence, heads.get(chat, 0))
         return done
 
@@ -149,15 +149,15 @@ def appends_what_it_refuses() -> None:
         if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code
-        return ADMITTED
+        return ALLOWED
 
     async def append(
         self: Appender[Any],
         chat: ChatKey,
         proposal: Proposal[Any],
-        beside_at: SideWritesFactory | None = None,
+        side_writes_at: SideWritesFactory | None = None,
     ) -> Appended:
-        done = await honest_append(self, chat, proposal, beside_at)
+        done = await honest_append(self, chat, proposal, side_writes_at)
         if (code := refused.get(proposal.draft.key)) is not None:
             raise TidingsError(code, "Refused, and appended all the same.")
         return done

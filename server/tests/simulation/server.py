@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
@@ -55,10 +54,9 @@ from tidings.messages.history import History
 from tidings.messages.model import CommittedEvent, Entry, PermissionCheck
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
-    DynamoEditWriter,
+    DynamoEditStore,
     DynamoLogReader,
     DynamoMessageLog,
-    DynamoReactionWriter,
     KafkaCommitPublisher,
 )
 from tidings.platform.kafka.partition_worker import RecordHandlers
@@ -68,7 +66,7 @@ from tidings.relay.model import ShardId
 from tidings.relay.relay import Relay
 from tidings.relay.shards import ReadPolicy, ShardLeases
 from tidings.relay.store.leases import DynamoLeaseStore
-from tidings.relay.store.publisher import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
+from tidings.relay.store.publisher import KafkaEventPublisher
 
 TENANT = TenantId("acme")
 _TURN_S = 2.0
@@ -138,26 +136,29 @@ class Gateway:
         self.process = process
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
-        reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
+        reader, rows, edits = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditStore(client)
         told = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
             LogWorld(
-                DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told.publish
+                DynamoMessageLog(client, clock),
+                rows.member_status,
+                clock,
+                epoch=initial_epoch,
+                on_commit=told.publish,
             )
         )
         self.manage = ChatCommands(rows, appends)
         joined = build_chat_lists(client, keys, clock)
-        history = self.history = History(reader, joined.directs, keys, clock)
+        history = self.history = History(reader, joined.directs.intervals, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
+            send=MessageSender(appends, edits, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
             change=MessageEdits(
                 appends,
                 reader,
-                changes,
-                DynamoReactionWriter(client),
+                edits,
                 keys=keys,
-                permits=PERMITS,
+                permissions=PERMITS,
                 clock=clock,
             ),
             history=history,
@@ -226,9 +227,9 @@ def _signs(client: SimClient, connection: SimRedis, rows: DynamoChatStore, clock
     presences = SimPresenceStore(connection)
     return EphemeralDeps(
         bus=connection,
-        whole=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
+        snapshots=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
         presences=presences,
-        seeing=PresenceAccess(VisibilityStore(client, clock), presences),
+        access=PresenceAccess(VisibilityStore(client, clock), presences),
         options=EphemeralOptions(presence_grace_s=10.0, presence_refresh_s=60.0),
     )
 
@@ -243,7 +244,7 @@ def start_worker(engines: Engines, process: Process) -> None:
         SimKeys(),
         engines.clock,
         wiring=RedisPorts(connection, connection, SimCheckpoints(connection)),
-        away=NoOfflineEvents(),
+        notify_offline=NoOfflineEvents().notify_offline,
         counts=DeliveryStats(),
     )
 
@@ -261,39 +262,36 @@ async def _never_buried(record: Record, reason: str) -> None:
 
 def start_relay(engines: Engines, process: Process) -> None:
     client, clock = SimClient(engines.tables, engines.network), engines.clock
-    marks: Any = SimCheckpoints(SimRedis(engines.redis, engines.network, process))
-    outbox, telling = (
-        KafkaEventPublisher(SimPublisher(engines.topic)),
-        SimReceiptPublisher(engines.scheduler, process),
-    )
+    publisher = KafkaEventPublisher(SimPublisher(engines.topic))
+    alerts = SimRelayAlerts(engines.scheduler, process)
     audit = Audit(
-        checkpoints=RelayCheckpoints(marks),
+        checkpoints=SimCheckpoints(SimRedis(engines.redis, engines.network, process)),
         consumers=SimConsumers(engines.topic),
-        log=RelayLogReader(DynamoLogReader(client)),
-        outbox=outbox,
+        read_entries=DynamoLogReader(client).between,
+        publisher=publisher,
         clock=clock,
-        alerts=telling,
+        on_given_up=alerts.on_given_up,
     )
     relay = Relay(
         stream=engines.feed,
-        leasing=ShardLeases(DynamoLeaseStore(client, clock), process.name, clock, 15.0),
+        leases=ShardLeases(DynamoLeaseStore(client, clock), process.name, clock, 15.0),
         audit=audit,
-        outbox=outbox,
+        publisher=publisher,
         clock=clock,
-        alerts=telling,
+        on_trimmed=alerts.on_trimmed,
         read_policy=ReadPolicy(busy_s=0.4, idle_s=1.0),
     )
     process.begin(relay.run())
 
 
 @dataclass(frozen=True)
-class SimReceiptPublisher:
-    """What the relay could not put right by itself is a fault here: all of these faults end."""
+class SimRelayAlerts:
+    """Counts every alert as a failure: all simulated faults end, so the relay must recover."""
 
     scheduler: Scheduler
     process: Process
 
-    def trimmed(self, shard: ShardId) -> None:
+    def on_trimmed(self, shard: ShardId) -> None:
         self.scheduler.faults.append(f"{self.process.name}: {shard} was trimmed")
 
     def on_given_up(self, chat: ChatKey, first: int, last: int) -> None:

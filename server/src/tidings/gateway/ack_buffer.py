@@ -3,7 +3,6 @@
 The gateway has shown the entry itself, so it knows that the user may see it, and its ordinal: one write, no read.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import final
@@ -12,6 +11,7 @@ from tidings.delivery.model import ChatRow, LogPosition, OfflineQueueKey
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import DeviceQueueReader, WatermarkMarking
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
@@ -69,9 +69,8 @@ class AckBuffer:
         self._marking = marking
         self._queue = queue
         self._ordinals = ordinals
-        self._within_s = within_s
         self._waiting: dict[tuple[ChatKey, UserId], LogPosition] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._debouncer = Debouncer(self._flush, within_s, report)
         self._writes: WorkQueue[_Held] = WorkQueue(self._write, _MAX_CONCURRENT_WRITES, report)
         self._slow: WorkQueue[_ReportedAck] = WorkQueue(self._judge, _MAX_CONCURRENT_WRITES, report)
         self._deletes: WorkQueue[_QueueDeletion] = WorkQueue(self._delete, _MAX_CONCURRENT_WRITES, report)
@@ -91,8 +90,7 @@ class AckBuffer:
         before = self._waiting.get(key)
         if before is None or before.sequence < position.sequence:
             self._waiting[key] = position
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
+        self._debouncer.schedule()
 
     def position(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
         """A position that is news to the row."""
@@ -114,16 +112,13 @@ class AckBuffer:
             if keys:
                 self._deletes.add((device.key.tenant, device.user, keys))
 
-    def flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    async def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for (chat, user), mark in waiting.items():
             self._writes.add((chat, user, mark))
 
     async def wait_idle(self, within_s: float) -> None:
-        self.flush()
+        await self._debouncer.wait_idle(within_s)
         await self._writes.wait_idle(within_s)
         await self._slow.wait_idle(within_s)
         await self._deletes.wait_idle(within_s)

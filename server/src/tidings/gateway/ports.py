@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from tidings.accounts.model import Principal
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.model import Principal, Revocation
 from tidings.delivery.model import (
     ChatListItem,
     ChatRow,

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, final
 
-from tidings.accounts.model import Principal
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.model import Principal, Revocation
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.hub import Hub
 from tidings.gateway.ports import CredentialRechecker

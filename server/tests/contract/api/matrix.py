@@ -239,10 +239,10 @@ async def set_inbox(house: RestApp) -> SendNotificationResult:
     tenant, notices = house.stage.tenant, house.notices
     await notices.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
     said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
-    await notices.send(tenant, "default", SendNotificationRequest(**said))
+    await notices.sender.send(tenant, "default", SendNotificationRequest(**said))
     await house.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
-    return await notices.send(tenant, "default", named)
+    return await notices.sender.send(tenant, "default", named)
 
 
 async def set_broadcast(house: RestApp) -> str:
@@ -253,7 +253,7 @@ async def set_broadcast(house: RestApp) -> str:
     said = BroadcastRequest(
         message={"title": Scene.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
     )
-    return (await cases.broadcast(tenant, "default", said)).notification
+    return (await cases.broadcast.send(tenant, "default", said)).notification
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (

@@ -69,7 +69,7 @@ class TestDynamo:
     def test_tables_are_missing(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
         given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
         found = only(examine("dynamo", **given), "tables", CheckState.WRONG)
-        assert f"{space.table_prefix}messages: is not there" in found.details
+        assert f"{space.table_prefix}messages: missing" in found.details
         assert "tidings tables apply" in found.todo
 
     def test_a_table_has_another_key(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
@@ -129,7 +129,7 @@ class TestKafka:
     def test_topics_are_missing(self, kafka: str, space: Namespace, examine: Examine) -> None:
         given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
         found = only(examine("kafka", **given), "topics", CheckState.WRONG)
-        assert f"{space.topic_prefix}messages: is not there" in found.details
+        assert f"{space.topic_prefix}messages: missing" in found.details
 
     def test_a_group_waits_long_for_who_died(
         self, fleets: Callable[[StartRequest], LocalCluster], examine: Examine

@@ -24,7 +24,6 @@ from contract.dynamo.patterns import (
     QUERY_EVENTUAL,
     QUERY_INDEX,
     TABLE,
-    TRANSACT_GET,
     TRANSACT_WRITE,
     UPDATE,
 )
@@ -35,7 +34,7 @@ from tidings.platform.dynamo.errors import ConditionFailedError
 from tidings.platform.dynamo.item_size import encoded_item_bytes
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.operations import AccessPattern
-from tidings.platform.dynamo.requests import Check, Put, Query, TransactGet
+from tidings.platform.dynamo.requests import Check, Put, Query
 
 KB = 1024
 ABSENT = "attribute_not_exists(pk)"
@@ -222,13 +221,9 @@ def test_a_transaction_pays_twice_for_each_action_rounded_one_by_one(place: Scra
         await client.transact_write(
             TRANSACT_WRITE, [check, Put(table=TABLE, item=sized(9, 100), condition=ABSENT)]
         )
-        gets = [TransactGet(table=TABLE, key={"pk": "a", "sk": sk}) for sk in (0, 1, 2, 3, 99)]
-        await client.transact_get(TRANSACT_GET, gets)
 
     client = run(place, use)
     assert row(client, TRANSACT_WRITE).write_units == 2 * (1 + 1 + 2 + 3) + 2 * (1 + 1)
     assert row(client, TRANSACT_WRITE).estimated == 1
-    assert row(client, TRANSACT_GET).read_units == 2 * 5
     if place.engine.kind == "dynoxide":
         assert_as_measured(row(client, TRANSACT_WRITE))
-        assert_as_measured(row(client, TRANSACT_GET))

@@ -19,13 +19,12 @@ from contract.dynamo.patterns import (
     PUT,
     QUERY,
     TABLE,
-    TRANSACT_GET,
     TRANSACT_WRITE,
     UPDATE,
 )
 
 from tidings.platform.dynamo.open_client import open_client
-from tidings.platform.dynamo.requests import Check, Delete, Put, Query, TransactAction, TransactGet
+from tidings.platform.dynamo.requests import Check, Delete, Put, Query, TransactAction
 from tidings.platform.dynamo.requests import Update as UpdateAction
 
 CALLS = 250
@@ -41,7 +40,7 @@ class Caller:
 
     def call(self) -> Call:
         kinds = (self._put, self._put, self._update, self._delete, self._get, self._query)
-        several = (self._batch_get, self._batch_write, self._transact_get, self._transact_write)
+        several = (self._batch_get, self._batch_write, self._transact_write)
         return self._random.choice(kinds + several)()
 
     def _key(self) -> dict[str, Any]:
@@ -94,9 +93,6 @@ class Caller:
         keys = self._keys()
         half = len(keys) // 2
         return Call(BATCH_WRITE, {"puts": [self._item(key) for key in keys[:half]], "deletes": keys[half:]})
-
-    def _transact_get(self) -> Call:
-        return Call(TRANSACT_GET, [TransactGet(table=TABLE, key=key) for key in self._keys()])
 
     def _transact_write(self) -> Call:
         return Call(TRANSACT_WRITE, [self._action(key) for key in self._keys()])

@@ -103,7 +103,7 @@ def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
         fleet.restart("valkey")
         process.wait_for_status("/readyz", 200)
         fleet.pause("valkey")
-        assert "nothing came back" in ailing(process, "redis")
+        assert "no answer within" in ailing(process, "redis")
         fleet.resume("valkey")
         process.wait_for_status("/readyz", 200)
 

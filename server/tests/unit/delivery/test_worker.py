@@ -20,7 +20,6 @@ from tidings.delivery.model import (
     RowUpdate,
 )
 from tidings.delivery.offline import OfflineQueueRedactor
-from tidings.delivery.ports import LogReader
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES
@@ -107,6 +106,12 @@ class Redis:
     async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
         raise AssertionError((chat, payload))
 
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
+        raise AssertionError((chat, payload))
+
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        raise AssertionError((tenant, user, payload))
+
 
 @dataclass
 class Marks:
@@ -174,7 +179,6 @@ class Office:
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
         stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
         source = Crowds(self.entries, stays, members=self.members)
-        log: LogReader = source
         self.steps: list[str] = []
         self.truths = Truths(steps=self.steps)
         self.redis, self.marks, self.queue = (
@@ -183,18 +187,24 @@ class Office:
             Queue(self.steps),
         )
         audience = CachedAudience(source)
-        stores = WorkerDeps(
-            rows=ChatRowProjector(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
-            audience=audience,
-            log=log,
-            redactor=OfflineQueueRedactor(self.queue, audience, log, self.queue),
-            checkpoints=self.marks,
-        )
         self.counts = DeliveryStats()
-        reaching = Fanout(
-            self.redis, self.redis, self.queue, self.queue, counts=self.counts, failpoints=NO_PAUSES
+        fanout = Fanout(
+            self.redis,
+            self.redis,
+            self.queue,
+            self.queue.notify_offline,
+            stats=self.counts,
+            failpoints=NO_PAUSES,
         )
-        self.worker = DeliveryWorker(stores, reaching, counts=self.counts, failpoints=NO_PAUSES)
+        deps = WorkerDeps(
+            rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
+            audience=audience,
+            log=source,
+            redactor=OfflineQueueRedactor(self.queue, audience, source, self.queue.clear),
+            checkpoints=self.marks,
+            fanout=fanout,
+        )
+        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_PAUSES)
 
     @property
     def pushes(self) -> list[Push]:

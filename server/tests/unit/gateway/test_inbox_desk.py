@@ -13,7 +13,7 @@ from tidings.bus.model import InboxChanged
 from tidings.gateway import inbox_notifier as desk_of
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.inbox_notifier import MAX_PENDING_USERS, InboxNotifier
+from tidings.gateway.inbox_notifier import MAX_INBOXES, InboxNotifier
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import (
@@ -192,7 +192,7 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
 async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
     at = desk(Shelf())
     phone, _ = seat("phone")
-    for number in range(MAX_PENDING_USERS):
+    for number in range(MAX_INBOXES):
         at.watch(phone, f"inbox-{number}")
     at.watch(phone, "inbox-0")
     with pytest.raises(TidingsError):

@@ -95,7 +95,7 @@ async def test_a_zombie_can_not_move_the_checkpoint_of_who_took_over() -> None:
     await heir.tend()
     scene.handle("a", 1)
     await zombie.audit.round()
-    assert await zombie.leasing.renew(ShardId("s"), "900") is False
+    assert await zombie.leases.renew(ShardId("s"), "900") is False
     assert (scene.checkpoint("s"), scene.holder("s")) == (None, "heir")
     await zombie.tend()
     assert (zombie.held, zombie.counts.lost) == (0, 1)
@@ -125,7 +125,7 @@ async def test_who_lost_the_lease_by_an_outage_gets_it_back_by_himself() -> None
     scene.streams.open("s")
     one, _ = scene.relay("one")
     await drain_relay(one)
-    one.leasing.drop(ShardId("s"))
+    one.leases.drop(ShardId("s"))
     await one.tend()
     assert one.held == 0
     scene.clock.at += 16

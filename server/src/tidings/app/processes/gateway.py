@@ -53,7 +53,7 @@ from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener
 from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -218,14 +218,18 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         lists = build_chat_lists(
-            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+            engines.dynamo.value,
+            engines.keys.value,
+            host.clock,
+            gains.value.publish_soon,
+            epoch=engines.epoch,
         )
         made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
         export_gateway(host.metrics, made)
         return made
 
     def watch(heard: OnRevocations) -> RevocationWatch:
-        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value), host.clock, heard)
+        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value).since, host.clock, heard)
 
     edge = SocketServer(
         server, make_drain_options(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s
@@ -286,7 +290,7 @@ class GatewayWiring:
         commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commits.publish, self.lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, self.lists.directs.intervals, epoch=epoch
         )
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host

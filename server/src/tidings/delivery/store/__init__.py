@@ -1,4 +1,4 @@
-"""Chat-list rows, heads of large chats, watermarks and the pending queue in DynamoDB; who is away, to Kafka."""
+"""Chat rows, heads, watermarks and the offline queue in DynamoDB; offline events in Kafka."""
 
 from tidings.delivery.store.chat_row_reader import DynamoChatRowReader
 from tidings.delivery.store.chat_row_writer import DynamoChatRowWriter

@@ -1,6 +1,7 @@
-"""Chat-list rows as a Query of all of a user's gives them: hundreds at a time, so straight from its bytes.
+"""Read chat rows and heads.
 
-What an attribute means is said in `items`, for rows that come one at a time; a test holds the two together.
+A Query returns hundreds of rows, so they are decoded directly from the response's bytes (`RowItem`). `items` converts
+single rows; a test checks that both give the same result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,9 +89,9 @@ def _last_message_ref_from(item: RowItem) -> LastMessageRef | None:
         return None
     return LastMessageRef(
         sequence=item.preview_sequence.N,
-        version=_there(item.preview_version).N,
-        at_ms=_there(item.last_at).N,
-        sender=UserId(_there(item.last_sender).S),
+        version=_required(item.preview_version).N,
+        at_ms=_required(item.last_at).N,
+        sender=UserId(_required(item.last_sender).S),
         preview=None if item.last_preview is None else item.last_preview.B,
         expires_at_s=_number(item.preview_expires_at),
     )
@@ -99,11 +100,11 @@ def _last_message_ref_from(item: RowItem) -> LastMessageRef | None:
 def _joined(item: RowItem) -> JoinPosition | None:
     if item.joined_sequence is None:
         return None
-    return JoinPosition(item.joined_sequence.N, _there(item.joined_ordinal).N, _there(item.joined_at).N)
+    return JoinPosition(item.joined_sequence.N, _required(item.joined_ordinal).N, _required(item.joined_at).N)
 
 
 def _mark(sequence: IntegerAttribute | None, ordinal: IntegerAttribute | None) -> LogPosition | None:
-    return None if sequence is None else LogPosition(sequence.N, _there(ordinal).N)
+    return None if sequence is None else LogPosition(sequence.N, _required(ordinal).N)
 
 
 def _number(found: IntegerAttribute | None) -> int | None:
@@ -114,10 +115,10 @@ def _is_set(found: BoolValue | None) -> bool:
     return found is not None and found.BOOL
 
 
-def _there[T](found: T | None) -> T:
-    """Written with what stands before it, always."""
+def _required[T](found: T | None) -> T:
+    """Return an attribute that is always written together with another one."""
     if found is None:
-        raise LookupError("half of a chat-list row is missing")
+        raise LookupError("a chat row lacks an attribute that is always written together with another one")
     return found
 
 
@@ -125,14 +126,14 @@ _CHATS_OF = KeyTemplate("{tenant}#")
 
 
 class DynamoChatRowReader:
-    """Rows and heads of another epoch are compared with their logs before anybody sees them."""
+    """Rows and heads of another epoch are compared with their logs before they are returned."""
 
-    def __init__(self, client: DynamoClient, settling: EpochReconciler) -> None:
+    def __init__(self, client: DynamoClient, reconciler: EpochReconciler) -> None:
         self._client = client
-        self._settling = settling
+        self._reconciler = reconciler
 
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[ChatRow]:
-        """The user's blocks stand beside them, under `block#`; they are not read."""
+        # The prefix excludes the user's blocks, which have the sort key `block#…` in the same partition.
         query = Query(
             condition="user_id = :u AND begins_with(chat_id, :t)",
             values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},
@@ -143,14 +144,14 @@ class DynamoChatRowReader:
                 found += map(row_from_bytes, page.items)
         except DynamoError as error:
             raise_read_error(error)
-        return await self._settling.rows_in(tenant, user, found)
+        return await self._reconciler.rows_in(tenant, user, found)
 
     async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None:
         try:
             item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
         except DynamoError as error:
             raise_read_error(error)
-        return None if item is None else await self._settling.row(chat, user, row_from_item(item))
+        return None if item is None else await self._reconciler.row(chat, user, row_from_item(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
@@ -161,5 +162,5 @@ class DynamoChatRowReader:
         heads = {
             ChatId(item["chat_id"].partition("#")[2]): update_from_item(item, OF_A_CHAT) for item in found
         }
-        settled = [self._settling.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
-        return dict(zip(heads, await gather_limited(settled), strict=True))
+        reconciled = [self._reconciler.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
+        return dict(zip(heads, await gather_limited(reconciled), strict=True))

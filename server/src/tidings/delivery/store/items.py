@@ -1,4 +1,4 @@
-"""Rows and heads as items of `delivery_state` and `chat_counters`, and back. What is empty is left out."""
+"""Convert items of `delivery_state` and `chat_counters` to rows and heads."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ def row_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:
 
 
 class HeadNames(NamedTuple):
-    """The head is spelled differently where it is a member's and where it is the chat's."""
+    """The attribute names of a head, which differ between a member's row and a chat's head."""
 
     sequence: str
     ordinal: str

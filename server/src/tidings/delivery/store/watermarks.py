@@ -1,4 +1,4 @@
-"""Watermarks and flags: each update touches its own attributes of a row and nothing else."""
+"""Watermarks and flags of chat rows: each update changes only its own attributes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -22,16 +22,16 @@ from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.responses import WriteResult
 from tidings.schema.tables.patterns import delivery as patterns
 
-_TRIES_TO_SETTLE: Final = 5
+_RECONCILE_ATTEMPTS: Final = 5
 
 
 class DynamoWatermarkStore:
-    """Rows of another epoch are settled before they are raised, and before anybody sees them."""
+    """Rows of another epoch are reconciled before they are changed or returned."""
 
-    def __init__(self, client: DynamoClient, clock: Clock, settling: EpochReconciler) -> None:
+    def __init__(self, client: DynamoClient, clock: Clock, reconciler: EpochReconciler) -> None:
         self._client = client
         self._clock = clock
-        self._settling = settling
+        self._reconciler = reconciler
 
     async def raise_read(self, chat: ChatKey, user: UserId, position: LogPosition) -> WatermarkUpdate:
         names = ("last_read_sequence", "read_ordinal")
@@ -54,16 +54,20 @@ class DynamoWatermarkStore:
     async def rows_and_times(
         self, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, tuple[ChatRow, int | None]]:
-        """As `rows_of`, each with the time at which a watermark of it last moved."""
+        """Return rows as `rows_of`, each with the time of the last watermark change."""
         found = await self._items(patterns.READ_WATERMARKS, chat, users)
-        rows = await self._settling.rows_of(chat, {user: row_from_item(item) for user, item in found.items()})
-        return {user: (rows[user], _moved_ms(item)) for user, item in found.items()}
+        rows = await self._reconciler.rows_of(
+            chat, {user: row_from_item(item) for user, item in found.items()}
+        )
+        return {user: (rows[user], _changed_ms(item)) for user, item in found.items()}
 
     async def _rows(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, ChatRow]:
         found = await self._items(pattern, chat, users)
-        return await self._settling.rows_of(chat, {user: row_from_item(item) for user, item in found.items()})
+        return await self._reconciler.rows_of(
+            chat, {user: row_from_item(item) for user, item in found.items()}
+        )
 
     async def _items(
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
@@ -88,43 +92,44 @@ class DynamoWatermarkStore:
             )
         except DynamoError as error:
             raise_write_error(error)
-        return await self._settling.row(chat, user, row_from_item(done.attributes or {}))
+        return await self._reconciler.row(chat, user, row_from_item(done.attributes or {}))
 
     async def _raise(
         self,
         pattern: AccessPattern,
         chat: ChatKey,
         user: UserId,
-        mark: Mapping[str, int],
+        position: Mapping[str, int],
         *,
         also: str | None = None,
     ) -> WatermarkUpdate:
-        """A row that has it, or is further, answers as well as one that was raised."""
+        """Raise a watermark. A row that is already further is returned as it is."""
         maybe_applied = False
-        for _ in range(_TRIES_TO_SETTLE):
+        for _ in range(_RECONCILE_ATTEMPTS):
             try:
-                done = await self._write(pattern, chat, user, mark, also)
+                done = await self._write(pattern, chat, user, position, also)
                 return WatermarkUpdate(row_from_item(done.attributes or {}), has_risen=True)
             except ConditionFailedError as failed:
-                # the first try of it may have been applied and not answered: told twice is as good as once
+                # Race: another device raised the watermark further, or our own first attempt was applied and its
+                # response lost. The second case must notify; a duplicate notification is harmless.
                 maybe_applied |= failed.maybe_applied
                 row = row_from_item(failed.item or {})
-                if self._settling.is_reconciled(row.known):
+                if self._reconciler.is_reconciled(row.known):
                     return WatermarkUpdate(row, has_risen=maybe_applied)
-                await self._settling.row(chat, user, row)
+                await self._reconciler.row(chat, user, row)
             except DynamoError as error:
                 raise_write_error(error)
-        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
+        raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
     async def _write(
         self,
         pattern: AccessPattern,
         chat: ChatKey,
         user: UserId,
-        mark: Mapping[str, int],
+        position: Mapping[str, int],
         also: str | None,
     ) -> WriteResult:
-        sequence, ordinal = mark
+        sequence, ordinal = position
         sets = [
             f"{sequence} = :n",
             f"{ordinal} = :o",
@@ -132,8 +137,8 @@ class DynamoWatermarkStore:
             *([f"{also} = :now"] if also else ()),
         ]
         condition = f"(attribute_not_exists({sequence}) OR {sequence} < :n)"
-        values = {":n": mark[sequence], ":o": mark[ordinal], ":now": self._clock.now_ms()}
-        epoch = self._settling.epoch()
+        values = {":n": position[sequence], ":o": position[ordinal], ":now": self._clock.now_ms()}
+        epoch = self._reconciler.epoch()
         if epoch:
             sets.append("#epoch = :epoch")
             condition += f" AND {OF_THIS_EPOCH}"
@@ -150,7 +155,7 @@ class DynamoWatermarkStore:
         )
 
 
-def _moved_ms(item: Item) -> int | None:
+def _changed_ms(item: Item) -> int | None:
     at = item.get("updated_at")
     return None if at is None else int(at)
 

@@ -1,26 +1,30 @@
-"""What goes beside an entry that changes a message. Each holds only if the message is as it was read."""
+"""The log in DynamoDB, for writers: a conditional put at head + 1, or a transaction."""
 
 from collections.abc import Sequence
 
-from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
-from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, ReactionChange, Refusal
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, AppendOutcome, DuplicateKey, LogTail, PositionTaken
+from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal
+from tidings.messages.ports import (
+    COMMITTED,
+    ROW_CONFLICT,
+    AppendOutcome,
+    DuplicateKey,
+    LogTail,
+    PositionTaken,
+)
 from tidings.messages.store.items import (
     KEYS_ONLY,
     KEYS_ONLY_NAMES,
     appended_from_item,
     entry_from_item,
     entry_item,
-    ephemeral_partition,
     key_item,
-    reaction_key,
     refusal_item,
 )
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import (
     CancellationReason,
     ConditionFailedError,
@@ -30,85 +34,9 @@ from tidings.platform.dynamo.errors import (
     raise_write_error,
 )
 from tidings.platform.dynamo.operations import AccessPattern
-from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
+from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
-
-_TABLE = "messages"
-_NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
-
-
-class DynamoEditWriter:
-    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
-        """`expires_at` is the table's TTL attribute: it stands here and never in the log itself."""
-        if draft.visible_until_ms is None:
-            raise ValueError("a message that does not expire has its content in the log")
-        item: dict[str, ItemValue] = {
-            "chat_id": ephemeral_partition(chat),
-            "sequence": sequence,
-            "content": content,
-            # rounded up: the store never deletes what may still be seen
-            "expires_at": -(-draft.visible_until_ms // 1000),
-        }
-        put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
-        return TransactionPart(patterns.APPEND_EPHEMERAL, (put,))
-
-    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> TransactionPart:
-        update = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET content = :content, edited_at = :now",
-            condition=_NOT_REDACTED,
-            values={":content": content, ":now": format_ms(now_ms)},
-        )
-        return TransactionPart(patterns.APPEND_CHANGE, (update,))
-
-    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> TransactionPart:
-        empty = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
-            condition=_NOT_REDACTED,
-            values={":now": format_ms(now_ms)},
-        )
-        if seen.visible_until_ms is None:
-            return TransactionPart(patterns.APPEND_CHANGE, (empty,))
-        apart = Delete(table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence})
-        return TransactionPart(patterns.APPEND_CHANGE, (empty, apart))
-
-    def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
-        values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
-        condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
-        if seen.reaction_counts is not None:
-            condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
-            values |= {":seen": dict(seen.reaction_counts), ":seen_users": list(seen.reaction_users)}
-        update = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET reaction_counts = :counts, reaction_users = :users",
-            condition=condition,
-            values=values,
-        )
-        return TransactionPart(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
-
-
-def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
-    """Counts follow this item: no user is counted twice, and nobody withdraws what they never gave."""
-    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
-    if not reacted.is_added:
-        return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
-    item: dict[str, ItemValue] = {
-        **key,
-        "sender_id": reacted.user,
-        "emoji": reacted.emoji,
-        "created_at": format_ms(now_ms),
-    }
-    return Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
-
-
-def _key(chat: ChatKey, seen: Entry) -> dict[str, ItemValue]:
-    return {"chat_id": chat_key(chat), "sequence": seen.sequence}
-
 
 ABSENT = "attribute_not_exists(chat_id)"
 KEY_TTL_S = 7 * 24 * 3600
@@ -116,7 +44,7 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 
 
 class DynamoMessageLog:
-    """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
+    """`append_timeout_s`: an unanswered append is repeated for this time before it raises `outcome_unknown`."""
 
     def __init__(self, client: DynamoClient, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
         self._client = client
@@ -172,7 +100,7 @@ class DynamoMessageLog:
         is_keyed: bool = False,
     ) -> AppendOutcome:
         if side_writes is not None and not isinstance(side_writes, TransactionPart):
-            raise TypeError(f"{side_writes!r} was not made by a store of this installation")
+            raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
         try:
             if len(entries) == 1 and side_writes is None and not is_keyed:
                 return await self._put(chat, entries[0])
@@ -182,7 +110,7 @@ class DynamoMessageLog:
 
     async def _put(self, chat: ChatKey, entry: Entry) -> AppendOutcome:
         try:
-            # safe to repeat: a put that finds itself there is told so, with the item
+            # Repeatable: if an earlier attempt was applied, the condition fails and returns our own item.
             await self._client.put(
                 patterns.APPEND,
                 entry_item(chat, entry),
@@ -216,15 +144,19 @@ class DynamoMessageLog:
         return COMMITTED
 
     def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> AppendOutcome:
-        """A key that is taken settles it; a place that is taken means that the view was behind."""
+        """Return why a transaction was cancelled.
+
+        Check the key first: if it is taken, the proposal has its result. A taken sequence only means that another
+        process appended first and the caller's view is behind.
+        """
         key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
             return DuplicateKey(appended_from_item(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
-            there = error.reasons[0].item
-            return PositionTaken(None if there is None else entry_from_item(there))
+            found = error.reasons[0].item
+            return PositionTaken(None if found is None else entry_from_item(found))
         if any(reason.is_condition for reason in error.reasons):
-            return ROW_REFUSED
+            return ROW_CONFLICT
         raise error
 
 

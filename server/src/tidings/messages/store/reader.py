@@ -1,20 +1,13 @@
-"""The log for those who read it."""
+"""The log in DynamoDB, for readers."""
 
 from collections.abc import Mapping, Sequence
 
 from tidings.kernel.clock import parse_ms
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.store.items import (
-    KEYS_ONLY_NAMES,
-    METADATA,
-    entry_from_item,
-    ephemeral_partition,
-    reaction_key,
-    reaction_partition,
-)
+from tidings.messages.store.items import KEYS_ONLY_NAMES, METADATA, entry_from_item, ephemeral_partition
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error, raise_write_error
+from tidings.platform.dynamo.errors import DynamoError, raise_read_error
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
@@ -46,7 +39,6 @@ class DynamoLogReader:
         return [entry_from_item(item) for item in page.items]
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
-        """For delivery: as many as one read gives, in order."""
         values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
         query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
         try:
@@ -65,7 +57,7 @@ class DynamoLogReader:
         return None if item is None else entry_from_item(item)
 
     async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
-        """Return when the entry was committed; None if the replica that answers does not have it."""
+        """Return when the entry was committed; None if the replica does not have it. Eventually consistent."""
         key = {"chat_id": chat_key(chat), "sequence": sequence}
         try:
             item = await self._client.get(patterns.SHOW_ONE, key, projection="created_at")
@@ -102,35 +94,3 @@ class DynamoLogReader:
         except DynamoError as error:
             raise_read_error(error)
         return found
-
-
-class DynamoReactionWriter:
-    def __init__(self, client: DynamoClient) -> None:
-        self._client = client
-
-    async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
-        try:
-            item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
-        except DynamoError as error:
-            raise_read_error(error)
-        return item is not None
-
-    async def clear(self, chat: ChatKey, sequence: int) -> None:
-        """Delete all reactions to a message. Idempotent.
-
-        Nothing is left if the message was redacted before: a reaction commits only on a row that is not redacted.
-        """
-        query = Query(
-            condition="chat_id = :c",
-            values={":c": reaction_partition(chat, sequence)},
-            names={"#s": "sequence"},
-            projection="chat_id, #s",
-        )
-        try:
-            async for page in self._client.pages(patterns.LIST_REACTIONS, query):
-                if page.items:
-                    await self._client.batch_write(
-                        patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
-                    )
-        except DynamoError as error:
-            raise_write_error(error)

@@ -8,7 +8,7 @@ from tidings.platform.dynamo.capacity import CapacityLedger
 from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.requests import PatternChecker, PatternError
 
-READS = (Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS)
+READS = (Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM)
 
 
 def pattern(
@@ -60,7 +60,6 @@ def test_another_table_than_the_patterns_is_refused(plans: PatternChecker) -> No
     [
         (pattern(Operation.PUT_ITEM, Consistency.STRONG), "PutItem is not strong"),
         (pattern(Operation.QUERY, Consistency.WRITE), "Query is not write"),
-        (pattern(Operation.TRANSACT_GET_ITEMS, Consistency.EVENTUAL), "always strong"),
         (pattern(tables=("a", "b")), "is for one table"),
         (pattern(tables=()), "is for one table"),
         (pattern(Operation.GET_ITEM, Consistency.EVENTUAL, index="i"), "only a Query"),
@@ -75,7 +74,7 @@ def test_a_pattern_that_cannot_be_is_refused(plans: PatternChecker, wrong: Acces
 def test_two_patterns_of_one_name_are_refused_because_the_ledger_goes_by_name(plans: PatternChecker) -> None:
     plans.of(pattern(), Operation.GET_ITEM)
     plans.of(pattern(), Operation.GET_ITEM)
-    with pytest.raises(PatternError, match="two access patterns named read one"):
+    with pytest.raises(PatternError, match="Two access patterns have the name read one"):
         plans.of(pattern(consistency=Consistency.EVENTUAL), Operation.GET_ITEM)
 
 

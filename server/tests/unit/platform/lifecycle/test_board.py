@@ -118,4 +118,4 @@ def test_one_that_can_not_say_how_it_is_is_not_well() -> None:
     board = ProcessStatus(StillClock(), Metrics())
     board.declare([confused])
     board.mark(confused, ComponentState.STARTED)
-    assert board.report.components[0].reason == "can't say how it is: RuntimeError: where am I"
+    assert board.report.components[0].reason == "health check failed: RuntimeError: where am I"

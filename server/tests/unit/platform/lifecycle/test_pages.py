@@ -43,10 +43,10 @@ def test_not_ready_names_the_problems() -> None:
 def test_a_loop_that_does_not_turn_is_neither_alive_nor_ready() -> None:
     assert livez(0.1, 5).status == 200
     assert livez(5.5, 5).status == 503
-    assert json.loads(livez(5.5, 5).body)["reason"] == "the loop has not turned for 5.5 s"
+    assert json.loads(livez(5.5, 5).body)["reason"] == "the event loop is blocked for 5.5 s"
     answer = readyz(ME, report(ok=True), 5.5, 5)
     assert answer.status == 503
-    assert json.loads(answer.body)["problems"] == ["the loop has not turned for 5.5 s"]
+    assert json.loads(answer.body)["problems"] == ["the event loop is blocked for 5.5 s"]
 
 
 def test_without_uvloop_the_standard_loop_runs_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

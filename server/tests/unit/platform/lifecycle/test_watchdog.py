@@ -47,8 +47,8 @@ def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() 
         watchdog.stop()
     assert codes == [70]
     assert [line["event"] for line in lines] == [
-        "the loop is blocked",
-        "the loop is blocked: ending the process",
+        "event loop is blocked",
+        "event loop is blocked: ending the process",
     ]
     assert lines[0]["stuck_at"][-1].endswith(" wait")
 
