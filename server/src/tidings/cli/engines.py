@@ -12,8 +12,8 @@ from tidings.app.settings.loader import LoadedSettings, load
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.dev.engines import remote_engines
 from tidings.engines import process
-from tidings.engines.jars import DownloadCache, default_cache
-from tidings.engines.local_cluster import RUNNERS, LocalCluster
+from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
+from tidings.engines.local_cluster import RUNNERS, LocalCluster, no_progress
 from tidings.engines.model import DynamoKind, Engine, RunningEngine, StartRequest
 from tidings.engines.node_plan import engine_modules
 
@@ -70,7 +70,7 @@ def stop() -> None:
 def status() -> None:
     """What runs, where, with which memory; fails if something that should run does not."""
     loaded = load()
-    running = _fleet(loaded).status()
+    running = _cluster(loaded).status()
     _show(running, loaded)
     if any(not r.is_alive for r in running):
         raise click.exceptions.Exit(1)
@@ -101,17 +101,15 @@ def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
     echo(f"everything is there: {fleet.cache.path}")
 
 
-def _fleet(loaded: LoadedSettings) -> LocalCluster:
+def _cluster(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -> LocalCluster:
     chosen = loaded.settings.engines
-    return LocalCluster(
-        chosen.data_dir, DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
-    )
+    cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    return LocalCluster(chosen.data_dir, cache, progress)
 
 
 @contextmanager
 def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
-    """A fleet that tells what it is doing: a bar on a terminal, a line per step elsewhere."""
-    fleet = _fleet(loaded)
+    """Yield a cluster that shows its progress: a bar on a terminal, a line for each step elsewhere."""
     console = SafeConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -125,8 +123,7 @@ def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
                 echo(f"{step} …", err=True)
             bar.update(task, description=what, completed=done, total=total or None)
 
-        fleet.progress = progress
-        yield fleet
+        yield _cluster(loaded, progress)
 
 
 def _show(running: list[RunningEngine], loaded: LoadedSettings) -> None:

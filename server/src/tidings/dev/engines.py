@@ -1,5 +1,6 @@
 """Tables and topics as declared, before any process starts. Blocks: botocore and librdkafka."""
 
+import dataclasses
 from dataclasses import dataclass
 from time import sleep
 from typing import Any
@@ -74,8 +75,8 @@ class DevEngines:
 
     def start(self, progress: OnDownloadProgress) -> list[str]:
         """Blocks; from the main thread, whose end the engines are bound to."""
-        self.cluster.progress = progress
-        return [RUNNERS[each.node.kind].version() for each in self.cluster.start(self.request)]
+        started = dataclasses.replace(self.cluster, progress=progress).start(self.request)
+        return [RUNNERS[each.node.kind].version() for each in started]
 
     def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
         """Waits, in a thread of its own, while `start` waits for all of them."""

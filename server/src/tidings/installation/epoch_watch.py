@@ -34,9 +34,9 @@ _FAILURE_THRESHOLD: Final = 3
 
 @final
 class EpochWatch(Component):
-    """Called, it says the epoch, for what is written now; or raises `overloaded`, as the store does that it is read from.
+    """Read the epoch every few seconds, and end the process when a restore has started a new one.
 
-    `leave` ends the process at once. No goodbye: what it still holds, acks and rows, is of an epoch that is over.
+    `leave` ends the process at once, without a drain: its queued acks and rows belong to the old epoch.
     """
 
     name = "epoch"
@@ -55,7 +55,8 @@ class EpochWatch(Component):
         self._seen_at = 0.0
         self._watching: asyncio.Task[None] | None = None
 
-    def __call__(self) -> int:
+    def current(self) -> int:
+        """Return the epoch of what is written now. Raise `overloaded` if it was not read lately."""
         if self._epoch is None or self._host.clock.monotonic() - self._seen_at > TRUSTED_S:
             raise TidingsError(Code.OVERLOADED, "The installation's epoch can't be read right now.")
         return self._epoch

@@ -62,7 +62,9 @@ class DeliveryConsumer(Component):
     async def start(self) -> None:
         counts = DeliveryStats()
         work = RecordHandlers(
-            decode_committed, self._handler(counts), dead_letter_to(self._publisher.value, MESSAGES_DEAD.name)
+            decode_committed,
+            self._handler(counts).handle,
+            dead_letter_to(self._publisher.value, MESSAGES_DEAD.name),
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, counts, consumer)
@@ -97,7 +99,7 @@ class DeliveryConsumer(Component):
 
 
 class DeliveryHandler:
-    """What a lane calls with each batch."""
+    """Handle the batches of a partition, and measure how old their entries are."""
 
     def __init__(self, worker: DeliveryWorker, host: ProcessContext) -> None:
         self._worker = worker
@@ -106,7 +108,7 @@ class DeliveryHandler:
             "delivery_seconds", "From the commit of an entry until it was handled, the newest of each event."
         )
 
-    async def __call__(self, batch: Batch[CommittedEvent]) -> None:
+    async def handle(self, batch: Batch[CommittedEvent]) -> None:
         events = [event.body for event in batch.events]
         await self._worker.handle((event.key, event.entries) for event in events)
         now_ms = self._clock.now_ms()

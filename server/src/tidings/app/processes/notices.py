@@ -90,7 +90,9 @@ class ChunkConsumer(Component):
         )
         jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
         work = RecordHandlers(
-            decode_chunk, ChunkHandler(cases.worker), dead_letter_to(publisher, NOTIFICATIONS_DEAD.name)
+            decode_chunk,
+            lambda batch: process_chunks(cases.worker, batch),
+            dead_letter_to(publisher, NOTIFICATIONS_DEAD.name),
         )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=_TUNING
@@ -117,15 +119,10 @@ class ChunkConsumer(Component):
         return engine_clients.consumer_health(self._consumer, self._since)
 
 
-class ChunkHandler:
-    """What a lane calls with each batch. What is retryable pauses the partition, however long."""
-
-    def __init__(self, worker: ChunkWorker) -> None:
-        self._worker = worker
-
-    async def __call__(self, batch: Batch[ChunkRef]) -> None:
-        for event in batch.events:
-            await self._worker.process(event.body)
+async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
+    """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
+    for event in batch.events:
+        await worker.process(event.body)
 
 
 async def run_sweeper(jobs: JobSweeper) -> None:

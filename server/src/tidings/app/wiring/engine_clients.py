@@ -20,6 +20,7 @@ from tidings.app.wiring.tables import DeclaredTables
 from tidings.installation.epoch_watch import EpochWatch
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import Epoch
 from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import NO_TENANT
 from tidings.limits.store import RedisBuckets, RedisKnownAddresses
@@ -132,7 +133,7 @@ class EngineComponents:
     """What is outside. Redis never gates readiness: without it everything is slower or local, and goes on."""
 
     tables: DeclaredTables
-    epoch: EpochWatch
+    epoch_watch: EpochWatch
     dynamo: ManagedResource[DynamoClient]
     redis: ManagedResource[RedisClient]
     kms: ManagedResource[Kms]
@@ -140,8 +141,12 @@ class EngineComponents:
     probe: Probe
 
     @property
+    def epoch(self) -> Epoch:
+        return self.epoch_watch.current
+
+    @property
     def components(self) -> Sequence[Component]:
-        return [self.dynamo, self.tables, self.epoch, self.probe, self.redis, self.kms, self.keys]
+        return [self.dynamo, self.tables, self.epoch_watch, self.probe, self.redis, self.kms, self.keys]
 
 
 def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
@@ -149,7 +154,7 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
     kms = ManagedResource("kms", lambda: make_kms(settings))
     return EngineComponents(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
-        epoch=EpochWatch(dynamo, host),
+        epoch_watch=EpochWatch(dynamo, host),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
