@@ -51,12 +51,12 @@ def test_a_chat_that_nobody_handled_is_mended(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one", "two"))
     assert asyncio.run(came_to(house, chat)) == (0, 3)
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    assert "1 chats looked at, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
+    assert "1 chats checked, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
     assert (asyncio.run(came_to(house, chat)), house.published(chat)) == ((0, 3), [])
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     assert asyncio.run(came_to(house, chat)) == (3, 3)
     assert house.published(chat) == [1, 2, 3]
-    assert "1 chats looked at, 0 were behind" in repair(house, *named)
+    assert "1 chats checked, 0 were behind" in repair(house, *named)
 
 
 def test_only_what_is_missing_is_mended(house: RelayProcesses) -> None:
@@ -71,7 +71,7 @@ def test_only_what_is_missing_is_mended(house: RelayProcesses) -> None:
 def test_all_chats_of_a_user_are_found(house: RelayProcesses) -> None:
     chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     out = repair(house, "--tenant", chats[0].tenant, "--user", "anna")
-    assert "3 chats looked at, 3 were behind" in out
+    assert "3 chats checked, 3 were behind" in out
     assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
 
 
@@ -80,9 +80,9 @@ def test_a_walk_that_was_ended_goes_on_where_it_was(house: RelayProcesses) -> No
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
     place = house.directory / "walk"
     again = ["--from", "-", "--progress", str(place)]
-    assert "2 chats looked at" in repair(house, *again, said="".join(lines[:2]))
+    assert "2 chats checked" in repair(house, *again, said="".join(lines[:2]))
     assert place.read_text() == "2"
-    assert "1 chats looked at" in repair(house, *again, said="".join(lines))
+    assert "1 chats checked" in repair(house, *again, said="".join(lines))
     assert place.read_text() == "3"
 
 
@@ -121,7 +121,7 @@ def test_a_row_ahead_of_its_log_is_settled(house: RelayProcesses) -> None:
     asyncio.run(restored(house))
     assert "1 are behind" in repair(house, *named, "--dry-run")
     assert asyncio.run(heads()) == [(4, 0), (4, 0)]
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     assert asyncio.run(heads()) == [(2, EPOCH), (2, EPOCH)]
     assert "0 were behind" in repair(house, *named)
 
@@ -155,5 +155,5 @@ def test_of_a_large_chat_the_head_is_settled_by_repair_and_a_members_row_by_whoe
     repair(house, *named)
     lose_entries(house.tables, chat, 4)
     asyncio.run(restored(house))
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     asyncio.run(look())
