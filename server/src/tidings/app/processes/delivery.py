@@ -1,4 +1,4 @@
-"""The process `delivery`: reads the topic `messages` and does what follows each commit. Any number may run.
+"""The process `delivery`: read the topic `messages` and process each commit. Any number may run.
 
 Kafka gives each its partitions; they may be started and stopped in any order, at any time.
 """
@@ -38,7 +38,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
 
 class DeliveryConsumer(Component):
-    """The consumer at work. Well as long as the group has us and no partition waits for something that fails."""
+    """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
     name = "delivery"
 
@@ -73,7 +73,7 @@ class DeliveryConsumer(Component):
 
     @override
     async def stop(self) -> None:
-        """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
+        """Finish and commit the current batches. The next owner of the partitions processes the rest."""
         if self._consumer is not None and self._task is not None:
             self._consumer.stop()
             await asyncio.wait([self._task])

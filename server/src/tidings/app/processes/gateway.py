@@ -135,7 +135,7 @@ async def _give_back(server: GatewayServer) -> None:
 log = logs.get_logger(__name__)
 
 _GRACE_S = 2.0
-"""After its moment to leave, a device may still take so long."""
+"""How long a device may take to leave after its time to reconnect."""
 _SETTLE_S = 2.0
 _SLOW_RETRY_MS = 1_000
 
@@ -150,7 +150,7 @@ def make_listen_options(settings: Settings) -> ListenOptions:
         )
     except TidingsError as error:
         raise ValueError(error.message) from error
-    # the socket's bound is above that of a frame, so that the protocol's own code is told; far above it WebSocket's
+    # the socket's limit is above that of a frame, so that the close code is the protocol's own; far above it WebSocket's
     return replace(options, max_message_bytes=2 * options.max_message_bytes)
 
 

@@ -124,13 +124,13 @@ def progress[K: Hashable](
 
 
 BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, *production.ENGINES)
-"""What `validate_settings` tries before any process starts."""
+"""The checks of `validate_settings` that every process runs before it starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
 
 @dataclass(frozen=True, slots=True)
 class EngineComponents:
-    """What is outside. Redis never gates readiness: without it everything is slower or local, and goes on."""
+    """The engines of a process. Redis does not affect readiness: without it the process continues, with limitations."""
 
     tables: DeclaredTables
     epoch_watch: EpochWatch
@@ -229,7 +229,7 @@ def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: P
     counts = made.counts
     host.metrics.counter_callbacks(
         "limits_total",
-        "Askers that were let in, refused, and among both those that this process counted for itself.",
+        "Requests that were allowed or refused by a rate limit, and those counted by this process alone.",
         "outcome",
         lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
     )
