@@ -83,9 +83,9 @@ fuzz name *args:
 schemathesis *args:
     uv run pytest -q -s server/tests/e2e/test_schemathesis.py {{ args }}
 
-# the inboxes against plain sets, many steps: just machine-notices --steps 20000
+# the inboxes against plain sets, many steps: just machine-notifications --steps 20000
 [working-directory: 'server/tests']
-machine-notices *args:
+machine-notifications *args:
     uv run python -m contract.inboxes {{ args }}
 
 # write the pages of docs/reference that are generated from the code

@@ -150,8 +150,8 @@ class World:
             self.chats += await asyncio.gather(*(self._chat(loader, *pair) for pair in some))
 
     async def _chat(self, loader: Loader, one: str, other: str) -> tuple[str, str, str]:
-        body = json.dumps({"user": other}).encode()
-        _, answer = await self._ask(loader, one, "POST", "/v1/directs", body)
+        body = json.dumps({"type": "direct", "user": other}).encode()
+        _, answer = await self._ask(loader, one, "POST", "/v1/chats", body)
         chat: str = json.loads(answer)["id"]
         for number in range(MESSAGES):
             await self._ask(loader, (one, other)[number % 2], *self._send(chat, after=1 + number))

@@ -1,4 +1,4 @@
-"""Notices to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000.
+"""Notifications to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000.
 
 Then broadcasts, in `broadcasts`.
 """
@@ -49,7 +49,7 @@ async def deliver(at: NotificationEnv, users: int) -> Delivered:
     began = time.perf_counter()
     uids = [UserId(f"user-{number:06d}") for number in range(users)]
     await at.cases.send(
-        at.tenant, DEFAULT, SendNotificationRequest(uids=uids, message=MESSAGE, category="sport")
+        at.tenant, DEFAULT, SendNotificationRequest(user_ids=uids, message=MESSAGE, category="sport")
     )
     send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
     refs = iter(at.chunks.take())
@@ -83,16 +83,16 @@ class Looked(NamedTuple):
     mark_all_ms: float
 
 
-async def look(at: NotificationEnv, notices: int) -> Looked:
+async def look(at: NotificationEnv, notifications: int) -> Looked:
     """A user with so many: half of them read, some about to expire."""
     owner, shelf = at.owner("reader"), at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
-    ids = [NotificationId(new_ulid()) for _ in range(notices)]
+    ids = [NotificationId(new_ulid()) for _ in range(notifications)]
     latest_ms = at.clock.now_ms()
     far_ms = latest_ms + 10**9
-    for number, notice in enumerate(ids):
+    for number, notification in enumerate(ids):
         expires = far_ms + number if number % 10 == 0 else None
         row = NotificationRow(
-            id=notice, category=number % 3, delivered_ms=latest_ms + number, expires_ms=expires
+            id=notification, category=number % 3, delivered_ms=latest_ms + number, expires_ms=expires
         )
         await shelf.add(owner, row)
     for _ in range(20):
@@ -121,7 +121,7 @@ def p99(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.99)]
 
 
-async def run(tables: Tables, users: int, notices: int, key_file: Path) -> tuple[Delivered, Looked]:
+async def run(tables: Tables, users: int, notifications: int, key_file: Path) -> tuple[Delivered, Looked]:
     async with open_client(tables.url, REGION, tables.prefix, measure=True) as client:
         at = NotificationEnv(client, Namespace().tenant, key_file)
         await at.make_inbox()
@@ -129,7 +129,7 @@ async def run(tables: Tables, users: int, notices: int, key_file: Path) -> tuple
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = NotificationEnv(client, Namespace().tenant, key_file)
         await at.make_inbox()
-        return delivered, await look(at, notices)
+        return delivered, await look(at, notifications)
 
 
 def show_broadcasts(engine: str, wide: broadcasts.Figures) -> None:
@@ -165,7 +165,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--engine", choices=["dynoxide", "local"], default="dynoxide")
     options.add_argument("--users", type=int, default=100_000)
-    options.add_argument("--notices", type=int, default=10_000)
+    options.add_argument("--notifications", type=int, default=10_000)
     options.add_argument("--looks", type=int, default=10_000)
     options.add_argument("--only-broadcasts", action="store_true")
     given = options.parse_args()
@@ -175,10 +175,10 @@ def main() -> None:
         if given.only_broadcasts:
             show_broadcasts(given.engine, wide)
             return
-        delivered, looked = uvloop.run(run(tables, given.users, given.notices, key_file))
+        delivered, looked = uvloop.run(run(tables, given.users, given.notifications, key_file))
     show_broadcasts(given.engine, wide)
     print_table(
-        [f"{given.engine}: {given.users:,} users, {given.notices:,} notices of one", "figure"],
+        [f"{given.engine}: {given.users:,} users, {given.notifications:,} notifications of one", "figure"],
         [
             ("users a second, one process", f"{delivered.per_s:,.0f}"),
             ("CPU of a delivery", f"{delivered.cpu_us:.0f} us"),

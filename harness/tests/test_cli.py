@@ -34,7 +34,7 @@ def run(
     return CliRunner(env={"TIDINGS_API_KEY": api_key}).invoke(main, given)
 
 
-KINDS = [["run", "small"], ["notices", "run"]]
+KINDS = [["run", "small"], ["notifications", "run"]]
 
 
 @pytest.mark.parametrize("words", KINDS)
@@ -63,14 +63,14 @@ def test_an_edge_that_is_not_there_is_told_and_leaves_no_folder(
     assert not (tmp_path / "out").exists()
 
 
-def test_notices_need_an_api_key_and_say_where_they_take_it_from(key: Path, tmp_path: Path) -> None:
-    said = run(["notices", "run"], key, tmp_path / "out", api_key="")
+def test_notifications_need_an_api_key_and_say_where_they_take_it_from(key: Path, tmp_path: Path) -> None:
+    said = run(["notifications", "run"], key, tmp_path / "out", api_key="")
     assert said.exit_code == 2
     assert "TIDINGS_API_KEY" in said.output
 
 
 def test_a_time_is_spelled_with_its_unit(tmp_path: Path) -> None:
-    words = ["notices", "run", "--for", "60", "--report", str(tmp_path / "out")]
+    words = ["notifications", "run", "--for", "60", "--report", str(tmp_path / "out")]
     said = CliRunner().invoke(main, words)
     assert said.exit_code == 2
     assert "'60' is not a time: 30s, 10m, 2h" in said.output

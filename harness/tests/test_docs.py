@@ -16,6 +16,6 @@ def test_the_table_of_mutants_is_what_the_command_says() -> None:
 
 
 def test_the_table_of_mutants_of_inboxes_is_what_the_command_says() -> None:
-    said = CliRunner().invoke(main, ["notices", "mutants"])
+    said = CliRunner().invoke(main, ["notifications", "mutants"])
     assert said.exit_code == 0
-    assert f"<!-- notice mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()
+    assert f"<!-- notification mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()

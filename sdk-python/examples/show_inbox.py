@@ -21,29 +21,32 @@ async def main(url: str) -> None:
 
 
 async def read(inbox: Inbox) -> dict[str, Notification]:
-    return {notice.id: notice for notice in (await inbox.list(limit=20)).notices}
+    return {notification.id: notification for notification in (await inbox.list(limit=20)).notifications}
 
 
 async def follow(inbox: Inbox, shown: dict[str, Notification], news: InboxUpdate) -> dict[str, Notification]:
-    shown = shown | {notice.id: notice for notice in (*news.added, *news.amended)}
-    shown = {name: notice for name, notice in shown.items() if name not in news.gone}
+    shown = shown | {notification.id: notification for notification in (*news.added, *news.amended)}
+    shown = {name: notification for name, notification in shown.items() if name not in news.removed}
     # counts can be ahead of the list, by a broadcast for example
-    is_whole = news.added or news.amended or news.gone
+    is_whole = news.added or news.amended or news.removed
     if news.has_more or not is_whole or unread(shown) != news.counts.unread:
         return await read(inbox)
     return shown
 
 
 def unread(shown: dict[str, Notification]) -> int:
-    return sum(not notice.is_read for notice in shown.values())
+    return sum(not notification.is_read for notification in shown.values())
 
 
 def draw(inbox: Inbox, shown: dict[str, Notification], drawn: str = "") -> str:
     """Print what is new on the screen, and return it. Each state is printed once."""
     counted, here = inbox.counts.unread if inbox.counts else 0, unread(shown)
     head = f"unread: {counted}" if counted == here else f"unread: {counted}, {here} of them in this list"
-    newest_first = [notice for _, notice in sorted(shown.items(), reverse=True)]
-    rows = [f"{' ' if notice.is_read else '*'} {notice.message.get('title')}" for notice in newest_first]
+    newest_first = [notification for _, notification in sorted(shown.items(), reverse=True)]
+    rows = [
+        f"{' ' if notification.is_read else '*'} {notification.message.get('title')}"
+        for notification in newest_first
+    ]
     text = "\n".join([head, *rows])
     if text != drawn:
         print(text, flush=True)

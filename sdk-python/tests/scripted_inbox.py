@@ -8,23 +8,30 @@ from scripted_server import Frame, ScriptedServer
 @dataclass
 class ScriptedInbox:
     server: ScriptedServer
-    notices: dict[str, Frame] = field(default_factory=dict)
+    notifications: dict[str, Frame] = field(default_factory=dict)
     version: int = 1
     next_change_at: int | None = None
 
     def __post_init__(self) -> None:
-        self.server.answers |= {"counts": self._counted, "notices": self._page, "mark": self._mark}
+        self.server.answers |= {"counts": self._counted, "notifications": self._page, "mark": self._mark}
 
     def put(self, message: Frame, *, minutes_ago: float = 0, **more: object) -> Frame:
         at = self.server.now_ms - int(minutes_ago * 60_000)
-        notice = {"id": f"01{len(self.notices):024}", "at": at, "delivered_at": at, "message": message} | more
-        self.notices[str(notice["id"])] = notice
+        notification = {
+            "id": f"01{len(self.notifications):024}",
+            "at": at,
+            "delivered_at": at,
+            "message": message,
+        } | more
+        self.notifications[str(notification["id"])] = notification
         self.version += 1
-        return notice
+        return notification
 
     @property
     def counts(self) -> Frame:
-        unread = sum(not (each.get("is_read") or each.get("is_archived")) for each in self.notices.values())
+        unread = sum(
+            not (each.get("is_read") or each.get("is_archived")) for each in self.notifications.values()
+        )
         counts: Frame = {
             "inbox": "default",
             "version": self.version,
@@ -34,29 +41,31 @@ class ScriptedInbox:
         return counts | ({"next_change_at": self.next_change_at} if self.next_change_at else {})
 
     async def gives(self, message: Frame) -> Frame:
-        notice = self.put(message)
-        await self.server.push(inbox={"counts": self.counts, "added": [notice]})
-        return notice
+        notification = self.put(message)
+        await self.server.push(inbox={"counts": self.counts, "added": [notification]})
+        return notification
 
     async def broadcasts(self, message: Frame) -> Frame:
         """Without counts: who shows them asks."""
-        notice = self.put(message)
-        await self.server.push(broadcast={"inbox": "default", "up_to": len(self.notices), "added": [notice]})
-        return notice
+        notification = self.put(message)
+        await self.server.push(
+            broadcast={"inbox": "default", "up_to": len(self.notifications), "added": [notification]}
+        )
+        return notification
 
-    async def takes_back(self, notice: Frame) -> None:
-        del self.notices[notice["id"]]
-        await self.server.push(broadcast={"inbox": "default", "up_to": 9, "gone": [notice["id"]]})
+    async def takes_back(self, notification: Frame) -> None:
+        del self.notifications[notification["id"]]
+        await self.server.push(broadcast={"inbox": "default", "up_to": 9, "removed": [notification["id"]]})
 
-    async def amends(self, notice: Frame, message: Frame) -> None:
-        notice |= {"message": message, "version": 2}
+    async def amends(self, notification: Frame, message: Frame) -> None:
+        notification |= {"message": message, "version": 2}
         self.version += 1
-        await self.server.push(inbox={"counts": self.counts, "amended": [notice]})
+        await self.server.push(inbox={"counts": self.counts, "amended": [notification]})
 
-    async def recalls(self, notice: Frame) -> None:
-        del self.notices[notice["id"]]
+    async def recalls(self, notification: Frame) -> None:
+        del self.notifications[notification["id"]]
         self.version += 1
-        await self.server.push(inbox={"counts": self.counts, "gone": [notice["id"]]})
+        await self.server.push(inbox={"counts": self.counts, "removed": [notification["id"]]})
 
     async def tells_counts(self) -> None:
         """As when something was marked on another device."""
@@ -67,14 +76,17 @@ class ScriptedInbox:
         return {"ok": self.counts}
 
     def _page(self, asked: Frame) -> Frame:
-        below, limit = asked.get("below", "9"), asked.get("limit", 20)
+        cursor, limit = asked.get("cursor", "9"), asked.get("limit", 20)
         there = [
             each
-            for name, each in sorted(self.notices.items(), reverse=True)
-            if name < below and not each.get("is_archived")
+            for name, each in sorted(self.notifications.items(), reverse=True)
+            if name < cursor and not each.get("is_archived")
         ]
         page, rest = there[:limit], there[limit:]
-        return {"ok": {"notices": page, "counts": self.counts} | ({"below": page[-1]["id"]} if rest else {})}
+        return {
+            "ok": {"notifications": page, "counts": self.counts}
+            | ({"cursor": page[-1]["id"]} if rest else {})
+        }
 
     def _mark(self, asked: Frame) -> Frame:
         marks: dict[str, Frame] = {
@@ -84,9 +96,9 @@ class ScriptedInbox:
         }
         before, to = asked.get("before", self.server.now_ms), marks.get(asked["to"], {})
         ids = asked.get("ids") or [
-            name for name, each in self.notices.items() if each["delivered_at"] <= before
+            name for name, each in self.notifications.items() if each["delivered_at"] <= before
         ]
         for name in ids:
-            self.notices[name].update(to)
+            self.notifications[name].update(to)
         self.version += 1
         return {"ok": self.counts}

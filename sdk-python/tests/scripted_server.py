@@ -36,7 +36,7 @@ FAULTS = (
     "leave",  # asks to reconnect, and answers
 )
 WRITES = frozenset({"send", "edit", "redact", "react"})
-INBOX = frozenset({"counts", "notices", "mark"})
+INBOX = frozenset({"counts", "notifications", "mark"})
 
 
 def error(code: str, *, retryable: bool = False, **more: object) -> Frame:
@@ -208,14 +208,14 @@ class ScriptedServer:
                 socket.transport.abort()
                 return None
             case "close before":
-                await socket.close(4005, "try_later retry_after_ms=1")
+                await socket.close(4005, "try_again_later retry_after_ms=1")
                 return None
             case "unknown, not done":
                 return error("outcome_unknown", retryable=True)
             case "too fast":
                 return error("rate_limited", retryable=True, retry_after_ms=1)
             case "catch up" if kind in WRITES:
-                return error("catch_up_first")
+                return error("position_too_old")
         answer = self._done(kind, body)
         if self.is_pushing and "ok" in answer and kind in WRITES and not answer["ok"].get("is_repeat"):
             await self.push_entry(body["chat"], answer["ok"]["sequence"])
@@ -270,9 +270,9 @@ class ScriptedServer:
         """The duplicate check comes first and reaches back to `after`; then it is appended at head + 1."""
         log, after = self.logs[body["chat"]], body["after"]
         if after > len(log):
-            return error("after_above_head")
+            return error("position_ahead")
         if len(log) - after > self.window:
-            return error("catch_up_first")
+            return error("position_too_old")
         for entry in log[after:]:
             if entry["by"] == self.user and entry["client_message_id"] == body["client_message_id"]:
                 return {"ok": {"sequence": entry["sequence"], "is_repeat": True}}

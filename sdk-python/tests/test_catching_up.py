@@ -1,4 +1,4 @@
-"""`catch_up_first`, a restored installation, and what a client may conclude by itself."""
+"""`position_too_old`, a restored installation, and what a client may conclude by itself."""
 
 import pytest
 from clients import client_of

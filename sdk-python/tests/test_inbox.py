@@ -29,7 +29,11 @@ class Desk:
         if self.faults:
             raise self.faults.pop(0)
         counts = of(len(self.asked), unread=len(self.asked))
-        return NotificationPage(notices=(), counts=counts) if isinstance(body, ListNotifications) else counts
+        return (
+            NotificationPage(notifications=(), counts=counts)
+            if isinstance(body, ListNotifications)
+            else counts
+        )
 
 
 def of(version: int, at: int = 1, unread: int = 0) -> InboxCounts:

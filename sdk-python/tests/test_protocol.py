@@ -110,9 +110,21 @@ def test_close_codes_are_understood_by_their_ranges() -> None:
 
 def test_the_codes_that_this_client_knows_by_name_are_published() -> None:
     codes = {one["code"] for one in json.loads((PUBLISHED / "error_codes.json").read_text())}
-    assert codes >= {"catch_up_first", "internal", "credential_invalid", "credential_expired", "not_a_member"}
+    assert codes >= {
+        "position_too_old",
+        "internal",
+        "credential_invalid",
+        "credential_expired",
+        "not_a_member",
+    }
     names = {
         one["name"]: one["code"] for one in json.loads((PUBLISHED / "close_codes.json").read_text())["codes"]
     }
-    known = ("CREDENTIAL_EXPIRED", "CREDENTIAL_INVALID", "PROTOCOL_UNSUPPORTED", "SIGNED_OUT", "FORBIDDEN")
+    known = (
+        "CREDENTIAL_EXPIRED",
+        "CREDENTIAL_INVALID",
+        "PROTOCOL_UNSUPPORTED",
+        "SESSION_REVOKED",
+        "FORBIDDEN",
+    )
     assert {name: CloseCode[name] for name in known} == {n: names[n.lower()] for n in known}

@@ -83,7 +83,7 @@ async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(
 async def test_the_time_that_a_close_tells_is_kept_to() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         await until(lambda: server.sockets)
-        await server.close_all(4005, "try_later retry_after_ms=300")
+        await server.close_all(4005, "try_again_later retry_after_ms=300")
         closed = await anext(
             e async for e in client.events() if isinstance(e, ConnectionStateChanged) and e.state == "closed"
         )
@@ -165,8 +165,8 @@ async def test_the_outbox_of_another_user_is_not_sent() -> None:
 
 async def test_a_refused_request_that_is_not_of_the_outbox_raises() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
-        server.answers["read"] = lambda _: error("request_unknown")
-        with pytest.raises(RequestRefused, match="request_unknown"):
+        server.answers["read"] = lambda _: error("unknown_request")
+        with pytest.raises(RequestRefused, match="unknown_request"):
             await client.chat("g1").read(1)
 
 

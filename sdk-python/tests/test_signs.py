@@ -127,8 +127,8 @@ async def test_ticks_follow_receipts_and_say_so() -> None:
         chat.watch()
         sent = await chat.send("hi")
         await until(lambda: server.tries("subscribe"), WITHIN_S)
-        assert not chat.status(sent.sequence).is_counted
-        await server.push(receipts={"chat": "g1", "members": PAIR, "is_all": True})
+        assert not chat.status(sent.sequence).has_receipts
+        await server.push(receipts={"chat": "g1", "members": PAIR, "is_snapshot": True})
         await reader.first(ReceiptsChanged)
         assert chat.status(sent.sequence).status is DeliveryStatus.SENT
         assert chat.members == ("anna", "ben")
@@ -148,7 +148,7 @@ async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
         reader, chat = Reader(client), client.chat("g1")
         chat.watch()
         await until(lambda: server.tries("subscribe"), WITHIN_S)
-        await server.push(receipts={"chat": "g1", "members": PAIR, "is_all": True})
+        await server.push(receipts={"chat": "g1", "members": PAIR, "is_snapshot": True})
         server.add("g1", kind="join", users=["cleo"])
         await server.push_entry("g1", 1)
         await until(lambda: chat.members == ("anna", "ben", "cleo"), WITHIN_S)

@@ -18,8 +18,8 @@ from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts
 PEOPLE = ("anna", "ben", "cleo", "dora")
 
 
-def told(*members: MemberWatermarks, is_all: bool = False) -> Receipts:
-    return Receipts(chat="g1", members=members, is_all=is_all)
+def told(*members: MemberWatermarks, is_snapshot: bool = False) -> Receipts:
+    return Receipts(chat="g1", members=members, is_snapshot=is_snapshot)
 
 
 def entry(sequence: int, kind: str = "message", by: str = "anna", *users: str) -> Entry:
@@ -28,7 +28,7 @@ def entry(sequence: int, kind: str = "message", by: str = "anna", *users: str) -
 
 def chat_of(*users: str) -> ChatReceipts:
     ticks = ChatReceipts()
-    ticks.apply_receipts(told(*(MemberWatermarks(user=user, since=1) for user in users), is_all=True))
+    ticks.apply_receipts(told(*(MemberWatermarks(user=user, since=1) for user in users), is_snapshot=True))
     return ticks
 
 
@@ -56,7 +56,9 @@ def test_marks_never_go_back_and_a_late_list_takes_nothing_away() -> None:
     assert not ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=3, read=2)))
     assert not ticks.apply_receipts(
         told(
-            MemberWatermarks(user="anna", since=1), MemberWatermarks(user="ben", since=1, read=4), is_all=True
+            MemberWatermarks(user="anna", since=1),
+            MemberWatermarks(user="ben", since=1, read=4),
+            is_snapshot=True,
         )
     )
     assert ticks.status(9, "anna").status is DeliveryStatus.READ
@@ -78,7 +80,9 @@ def test_who_is_not_in_the_whole_list_is_not_there() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     assert ticks.apply_receipts(
         told(
-            MemberWatermarks(user="anna", since=1), MemberWatermarks(user="ben", since=1, read=5), is_all=True
+            MemberWatermarks(user="anna", since=1),
+            MemberWatermarks(user="ben", since=1, read=5),
+            is_snapshot=True,
         )
     )
     assert ticks.status(5, "anna").status is DeliveryStatus.READ
@@ -88,7 +92,7 @@ def test_nothing_is_counted_before_the_whole_list_has_come() -> None:
     ticks = ChatReceipts()
     assert not ticks.saw(entry(3, "message", "ben"))
     status = ticks.status(2, "anna")
-    assert (status.status, status.is_counted) == (DeliveryStatus.SENT, False)
+    assert (status.status, status.has_receipts) == (DeliveryStatus.SENT, False)
 
 
 def test_alone_in_a_chat_nothing_is_delivered() -> None:
@@ -134,7 +138,7 @@ class Truth:
                 for user, stays in self.intervals.items()
                 if self.is_member(user)
             ),
-            is_all=True,
+            is_snapshot=True,
         )
 
     def step(self, verb: str, user: str, back: int) -> Entry | Receipts | None:

@@ -83,7 +83,7 @@ class Stage:
                 "by": log[-1]["by"],
                 "preview": log[-1].get("text") or None,
                 "last": len(log),
-                "state": log[-1].get("state", "there"),
+                "state": log[-1].get("state", "active"),
             }
             for chat, log in self.server.logs.items()
         ]
@@ -124,4 +124,4 @@ async def watched(stage: Stage, chat: str) -> None:
     """The server's first word on a chat that is subscribed to."""
     await stage.until(lambda: any(chat in body.get("chats", []) for body in stage.server.tries("subscribe")))
     members = [{"user": user, "since": 1} for user in MEMBERS[chat]]
-    await stage.server.push(receipts={"chat": chat, "members": members, "is_all": True})
+    await stage.server.push(receipts={"chat": chat, "members": members, "is_snapshot": True})

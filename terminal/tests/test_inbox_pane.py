@@ -13,12 +13,12 @@ def filled() -> ScriptedInbox:
     inbox = ScriptedInbox(town())
     inbox.put({"title": "Welcome", "text": "Nice that you are here."}, minutes_ago=90, is_read=True)
     inbox.put({"text": "Your order is on its way"}, minutes_ago=30)
-    inbox.put({"title": "New feature", "text": "Notices stand beside the chats."}, minutes_ago=5)
+    inbox.put({"title": "New feature", "text": "Notifications stand beside the chats."}, minutes_ago=5)
     return inbox
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_count_and_last_notices_stand_beside_the_chats(size: tuple[int, int]) -> None:
+async def test_count_and_last_notifications_stand_beside_the_chats(size: tuple[int, int]) -> None:
     inbox = filled()
     async with staged(size, inbox.server) as stage:
         await stage.sees("Inbox   2 unread", " • New feature", " • Your order is on its", "   Welcome")
@@ -29,23 +29,23 @@ async def test_count_and_last_notices_stand_beside_the_chats(size: tuple[int, in
 
 async def test_without_an_inbox_nothing_is_shown_and_nothing_said() -> None:
     async with staged() as stage:
-        await stage.until(lambda: stage.server.tries("notices"))
+        await stage.until(lambda: stage.server.tries("notifications"))
         await stage.pilot.press("ctrl+o")
         text = await stage.sees("● live", "Hello Ben!")
         assert "nbox" not in text
         assert "not" not in text.splitlines()[0]
 
 
-async def test_new_amended_and_recalled_notices_are_seen_live() -> None:
+async def test_new_amended_and_recalled_notifications_are_seen_live() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
-        notice = await inbox.gives({"title": "Lift is stuck"})
+        notification = await inbox.gives({"title": "Lift is stuck"})
         await stage.sees("Inbox   3 unread", " • Lift is stuck")
-        await inbox.amends(notice, {"title": "Lift works again"})
+        await inbox.amends(notification, {"title": "Lift works again"})
         await stage.sees(" • Lift works again")
         await stage.sees_no("stuck")
-        await inbox.recalls(notice)
+        await inbox.recalls(notification)
         await stage.sees("Inbox   2 unread")
         await stage.sees_no("Lift")
 
@@ -54,9 +54,9 @@ async def test_a_broadcast_is_seen_live_with_the_counts_that_are_asked_for() -> 
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
-        notice = await inbox.broadcasts({"title": "We are back"})
+        notification = await inbox.broadcasts({"title": "We are back"})
         await stage.sees("Inbox   3 unread", " • We are back")
-        await inbox.takes_back(notice)
+        await inbox.takes_back(notification)
         await stage.sees("Inbox   2 unread")
         await stage.sees_no("We are back")
 
@@ -65,19 +65,19 @@ async def test_what_is_marked_on_another_device_is_seen_here() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread", " • New feature")
-        for notice in inbox.notices.values():
-            notice["is_read"] = True
+        for notification in inbox.notifications.values():
+            notification["is_read"] = True
         await inbox.tells_counts()
         await stage.sees("Inbox   nothing unread", "   New feature")
         await stage.sees_no("•")
 
 
-async def test_notices_are_read_unread_and_archived_by_keys() -> None:
+async def test_notifications_are_read_unread_and_archived_by_keys() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
         await stage.pilot.press("ctrl+o")
-        await stage.sees("Notices stand beside the chats.", "Archive")
+        await stage.sees("Notifications stand beside the chats.", "Archive")
         await stage.sees_no("Hello Ben!")
         await stage.pilot.press("down", "r")
         await stage.sees("Inbox   1 unread", "   Your order is on its way")
@@ -89,7 +89,7 @@ async def test_notices_are_read_unread_and_archived_by_keys() -> None:
         await stage.pilot.press("r")
         await stage.until(lambda: len(inbox.server.tries("mark")) == 5, "the cursor is at the next one")
         assert [
-            (mark["to"], [inbox.notices[name]["message"].get("title") for name in mark.get("ids", [])])
+            (mark["to"], [inbox.notifications[name]["message"].get("title") for name in mark.get("ids", [])])
             for mark in inbox.server.tries("mark")
         ] == [("seen", []), ("read", [None]), ("unread", [None]), ("archived", [None]), ("read", ["Welcome"])]
         await stage.pilot.press("escape")
@@ -150,20 +150,22 @@ async def test_another_chat_is_gone_to_from_the_list() -> None:
         await stage.sees("soup  ✓")
 
 
-async def test_older_notices_come_as_the_cursor_goes_down() -> None:
+async def test_older_notifications_come_as_the_cursor_goes_down() -> None:
     inbox = ScriptedInbox(town())
     for n in range(50):
-        inbox.put({"title": f"notice {n:02}"}, is_read=True)
+        inbox.put({"title": f"notification {n:02}"}, is_read=True)
     async with staged(server=inbox.server) as stage:
-        await stage.sees("notice 49")
-        assert not [page for page in inbox.server.tries("notices") if "below" in page], "a glance is cheap"
+        await stage.sees("notification 49")
+        assert not [page for page in inbox.server.tries("notifications") if "cursor" in page], (
+            "a glance is cheap"
+        )
         await stage.pilot.press("ctrl+o")
         for _ in range(20):
-            if "notice 00" in stage.text:
+            if "notification 00" in stage.text:
                 break
             await stage.pilot.press("end")
             await stage.pilot.pause(0.05)
-        await stage.sees("notice 00")
+        await stage.sees("notification 00")
 
 
 async def test_after_a_lost_connection_the_inbox_is_read_again() -> None:
@@ -180,7 +182,7 @@ async def test_what_expires_goes_by_itself() -> None:
     inbox.next_change_at = NOW_MS + 1
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
-        inbox.notices.popitem()
+        inbox.notifications.popitem()
         inbox.next_change_at = None
         inbox.version += 1
         await stage.sees("Inbox   1 unread")
@@ -190,13 +192,13 @@ async def test_what_expires_goes_by_itself() -> None:
 async def test_what_is_refused_for_now_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_controller, "_RETRY_S", 0.0)
     inbox = filled()
-    answer = inbox.server.answers.pop("notices")
-    inbox.server.answers["notices"] = lambda _: {
+    answer = inbox.server.answers.pop("notifications")
+    inbox.server.answers["notifications"] = lambda _: {
         "error": {"code": "overloaded", "message": "", "retryable": True}
     }
     async with staged(server=inbox.server) as stage:
-        await stage.until(lambda: len(inbox.server.tries("notices")) > 1)
-        inbox.server.answers["notices"] = answer
+        await stage.until(lambda: len(inbox.server.tries("notifications")) > 1)
+        inbox.server.answers["notifications"] = answer
         await stage.sees("2 unread")
 
 

@@ -1,4 +1,4 @@
-"""The notices that were read, under news."""
+"""The notifications that were read, under news."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from tidings_terminal.notifications import NotificationBuffer
 COUNTS = InboxCounts(inbox="default", version=1, at=1)
 
 
-def notice(name: str, title: str = "hello", *, is_read: bool = False) -> Notification:
+def notification(name: str, title: str = "hello", *, is_read: bool = False) -> Notification:
     return Notification(id=name, at=1, delivered_at=1, message={"title": title}, is_read=is_read)
 
 
-def shelf(*names: str, below: str | None = None) -> NotificationBuffer:
+def shelf(*names: str, cursor: str | None = None) -> NotificationBuffer:
     made = NotificationBuffer()
-    made.begin([notice(name) for name in names], below)
+    made.begin([notification(name) for name in names], cursor)
     return made
 
 
@@ -25,39 +25,42 @@ def ids(held: NotificationBuffer) -> list[str]:
 
 def test_news_are_put_in_their_place() -> None:
     held = shelf("5", "3")
-    news = InboxUpdate(counts=COUNTS, added=(notice("7"), notice("4")), amended=(notice("3", "new"),))
+    news = InboxUpdate(
+        counts=COUNTS, added=(notification("7"), notification("4")), amended=(notification("3", "new"),)
+    )
     assert held.happened(news)
     assert ids(held) == ["7", "5", "4", "3"]
     assert held.notes[-1].title == "new"
-    assert held.happened(InboxUpdate(counts=COUNTS, gone=("5", "unknown")))
+    assert held.happened(InboxUpdate(counts=COUNTS, removed=("5", "unknown")))
     assert ids(held) == ["7", "4", "3"]
 
 
 def test_a_broadcast_is_put_in_its_place_and_what_was_read_of_it_stays_read() -> None:
     held = shelf("5", "3")
     held.read(["3"])
-    news = BroadcastUpdate(inbox="default", up_to=9, added=(notice("7"), notice("3", "again")))
+    news = BroadcastUpdate(inbox="default", up_to=9, added=(notification("7"), notification("3", "again")))
     assert held.broadcast(news)
     assert [(note.id, note.is_read) for note in held.notes] == [("7", False), ("5", False), ("3", True)]
     assert held.broadcast(
-        BroadcastUpdate(inbox="default", up_to=9, amended=(notice("3", "new"), notice("1")))
+        BroadcastUpdate(inbox="default", up_to=9, amended=(notification("3", "new"), notification("1")))
     )
     assert [(note.id, note.title, note.is_read) for note in held.notes][-1] == ("3", "new", True)
-    assert held.broadcast(BroadcastUpdate(inbox="default", up_to=10, gone=("7", "unknown")))
+    assert held.broadcast(BroadcastUpdate(inbox="default", up_to=10, removed=("7", "unknown")))
     assert ids(held) == ["5", "3"]
     assert not held.broadcast(BroadcastUpdate(inbox="default", up_to=11, has_more=True))
 
 
 def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:
-    held = shelf("5", "3", below="3")
-    held.happened(InboxUpdate(counts=COUNTS, amended=(notice("2"),)))
+    held = shelf("5", "3", cursor="3")
+    held.happened(InboxUpdate(counts=COUNTS, amended=(notification("2"),)))
     assert ids(held) == ["5", "3"]
-    held.more([notice("2"), notice("1")], None)
+    held.more([notification("2"), notification("1")], None)
     assert ids(held) == ["5", "3", "2", "1"]
 
 
 @pytest.mark.parametrize(
-    "news", [InboxUpdate(counts=COUNTS), InboxUpdate(counts=COUNTS, added=(notice("6"),), has_more=True)]
+    "news",
+    [InboxUpdate(counts=COUNTS), InboxUpdate(counts=COUNTS, added=(notification("6"),), has_more=True)],
 )
 def test_news_that_do_not_say_all_ask_for_the_list(news: InboxUpdate) -> None:
     assert not shelf("5").happened(news)
@@ -67,7 +70,7 @@ def test_marks_are_seen_before_the_list_is_read_again() -> None:
     held = shelf("5", "3")
     held.read(["3", "unknown"])
     assert [note.is_read for note in held.notes] == [False, True]
-    held.begin([notice("5", is_read=True)], None)
+    held.begin([notification("5", is_read=True)], None)
     assert [note.is_read for note in held.notes] == [True]
 
 
@@ -83,7 +86,7 @@ def test_marks_are_seen_before_the_list_is_read_again() -> None:
         ({"title": "a\x1b[2J\nb"}, "a[2J b", ""),
     ],
 )
-def test_a_notice_is_told_by_its_title_or_its_first_words(
+def test_a_notification_is_told_by_its_title_or_its_first_words(
     message: dict[str, object], title: str, more: str
 ) -> None:
     assert formatting.notification_text(message) == (title, more)

@@ -45,7 +45,7 @@ def test_days_are_those_of_the_reader() -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (MessageStatus(is_counted=False), "✓"),
+        (MessageStatus(has_receipts=False), "✓"),
         (MessageStatus(DeliveryStatus.SENT), "✓"),
         (MessageStatus(DeliveryStatus.SENT, ("ben",)), "✓ reached ben"),
         (MessageStatus(DeliveryStatus.DELIVERED, ("ben", "cleo")), "✓✓"),

@@ -135,7 +135,7 @@ def test_a_change_that_breaks_old_clients_is_named(before: Document, name: str) 
 
 GROWING: dict[str, Callable[[Document], object]] = {
     "nothing": lambda _: None,
-    "a new push": lambda d: d["pushes"].update(notice="#/$defs/PingPush"),
+    "a new push": lambda d: d["pushes"].update(notification="#/$defs/PingPush"),
     "a new request": lambda d: d["requests"].update(dance="#/$defs/pingRequest"),
     "an optional field of a request": lambda d: _retype(d, "Send", "priority", {"type": "integer"}),
     "a field of a push": lambda d: _add(d, "EntryPush", "mood"),

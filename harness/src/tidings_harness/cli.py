@@ -10,7 +10,7 @@ import uvloop
 
 from tidings_harness.checking.check import check, check_all
 from tidings_harness.mutants import MUTANTS
-from tidings_harness.notifications.cli import group as notices
+from tidings_harness.notifications.cli import group as notifications
 from tidings_harness.options import DurationParam, friendly_errors, installation_options, token_options
 from tidings_harness.report import verdict_json, verdict_page
 from tidings_harness.synthetic_history import SyntheticSetup, synthesize
@@ -24,7 +24,7 @@ def main() -> None:
     """Puts an installation of Tidings under load, records what every device saw, and checks it against the promises."""
 
 
-main.add_command(notices)
+main.add_command(notifications)
 
 
 @main.command()

@@ -107,8 +107,8 @@ def _lively(row: ChatRow) -> dict[str, object]:
 
 def _words(said: Entry | MessageState) -> dict[str, object]:
     """Follow the server's rule: a row shows no words of a message that expires."""
-    state = "ephemeral" if said.state == "there" and said.expires_at is not None else said.state
-    return {"state": state, "preview": (said.text[:_PREVIEW_CHARS] or None) if state == "there" else None}
+    state = "ephemeral" if said.state == "active" and said.expires_at is not None else said.state
+    return {"state": state, "preview": (said.text[:_PREVIEW_CHARS] or None) if state == "active" else None}
 
 
 def _apply(known: _Known, entry: Entry, user: str) -> None:

@@ -158,7 +158,7 @@ class EphemeralState:
         for each in receipts.members:
             if each.user == user and each.read and self._is_from_elsewhere(chat, each.read):
                 self._offer(ReadElsewhere(chat, each.read))
-        is_of_others = receipts.is_all or any(each.user != user for each in receipts.members)
+        is_of_others = receipts.is_snapshot or any(each.user != user for each in receipts.members)
         if (
             self._watching.is_watched(chat)
             and self._receipts.of(chat).apply_receipts(receipts)

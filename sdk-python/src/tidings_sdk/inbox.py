@@ -1,4 +1,4 @@
-"""One inbox of the user: its notices, marks, and counts that follow what happens, on whichever device.
+"""One inbox of the user: its notifications, marks, and counts that follow what happens, on whichever device.
 
 Nothing is kept on the device: each time the connection stands anew, the inboxes that are looked at are asked again.
 """
@@ -59,23 +59,23 @@ class Inbox:
         self,
         *,
         limit: int = 20,
-        below: str | None = None,
+        cursor: str | None = None,
         category: str | None = None,
         is_unread: bool = False,
         is_archived: bool = False,
     ) -> NotificationPage:
-        """A page, newest first; `page.below` goes into the next."""
+        """A page, newest first; `page.cursor` goes into the next."""
         asked = ListNotifications(
             inbox=self.id,
             limit=limit,
-            below=below,
+            cursor=cursor,
             category=category,
             is_unread=is_unread,
             is_archived=is_archived,
             at_least=self._up_to,
         )
         page = await self._backend.request(asked)
-        assert isinstance(page, NotificationPage)  # noqa: S101 - the form that `notices` is answered in
+        assert isinstance(page, NotificationPage)  # noqa: S101 - the form that `notifications` is answered in
         self.on_counts(page.counts)
         return page
 
@@ -118,7 +118,7 @@ class Inbox:
             self.counts = InboxCounts(inbox=self.id, version=0, at=0)
 
     async def _mark(self, to: NotificationMark, ids: Sequence[str]) -> InboxCounts:
-        """Without any there is nothing to mark: `read` of no notices would be read as all."""
+        """Without any there is nothing to mark: `read` of no notifications would be read as all."""
         if not ids:
             return self.counts or await self.refresh()
         return await self._counted(

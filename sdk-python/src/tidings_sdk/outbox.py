@@ -48,7 +48,7 @@ def decide_send(answer: Body, failures: int) -> SendDecision:
         return Accepted(answer.sequence, answer.is_repeat)
     if not isinstance(answer, ErrorBody):
         return RetryLater()
-    if answer.code == "catch_up_first":
+    if answer.code == "position_too_old":
         return CatchUpFirst()
     if answer.code == "internal" and failures < MAX_FAILURES:
         return RetryLater(answer.retry_after_ms, is_failure=True)

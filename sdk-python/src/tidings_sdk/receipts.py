@@ -25,13 +25,13 @@ class DeliveryStatus(StrEnum):
 class MessageStatus:
     """Of one message: its tick is that of all it was for and who are still there.
 
-    `is_counted` False: nobody's watermarks are known here, as in a large chat, or one that is not watched.
+    `has_receipts` False: nobody's watermarks are known here, as in a large chat, or one that is not watched.
     """
 
     status: DeliveryStatus = DeliveryStatus.SENT
     delivered_to: tuple[str, ...] = ()
     read_by: tuple[str, ...] = ()
-    is_counted: bool = True
+    has_receipts: bool = True
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class ChatReceipts:
         return tuple(sorted(user for user, member in self._members.items() if member.is_there))
 
     def apply_receipts(self, receipts: Receipts) -> bool:
-        if receipts.is_all:
+        if receipts.is_snapshot:
             return self._replace(receipts.members)
         return _some(self._got(each) for each in receipts.members)
 
@@ -115,7 +115,7 @@ class ChatReceipts:
 
     def status(self, sequence: int, sender: str) -> MessageStatus:
         if not self._is_counted:
-            return MessageStatus(is_counted=False)
+            return MessageStatus(has_receipts=False)
         given = {u: m for u, m in self._members.items() if u != sender and m.was_given(sequence)}
         return MessageStatus(
             status=_tick(sequence, [member for member in given.values() if member.is_there]),
@@ -128,8 +128,8 @@ class ChatReceipts:
         there = {each.user for each in told}
         gone = _some(member.on_leave(inf) for user, member in self._members.items() if user not in there)
         changed = _some(self._got(each, is_there=True) for each in told)
-        was_counted, self._is_counted = self._is_counted, True
-        return changed or gone or not was_counted
+        had_receipts, self._is_counted = self._is_counted, True
+        return changed or gone or not had_receipts
 
     def _got(self, told: MemberWatermarks, *, is_there: bool = False) -> bool:
         member = self._of(told.user)

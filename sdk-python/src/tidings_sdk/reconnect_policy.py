@@ -18,7 +18,7 @@ _LOGIN: Final = frozenset(
     {
         CloseCode.CREDENTIAL_EXPIRED,
         CloseCode.CREDENTIAL_INVALID,
-        CloseCode.SIGNED_OUT,
+        CloseCode.SESSION_REVOKED,
         CloseCode.FORBIDDEN,
     }
 )

@@ -110,7 +110,7 @@ class Subscriptions:
 
     def _refused(self, part: _Part, error: ErrorBody) -> None:
         """One name that is refused must not cost the others theirs: they go one by one from here on."""
-        if isinstance(part, Unsubscribe) or error.code == "request_unknown":
+        if isinstance(part, Unsubscribe) or error.code == "unknown_request":
             self._is_live = False
         elif len(part.chats) + len(part.users) > 1:
             self._most = 1

@@ -82,13 +82,18 @@ class CostRecorder:
         return answer.body
 
     def direct(self, who: str, other: str) -> str:
-        made: str = self.ok(who, "POST", "/v1/directs", {"user": self.name(other)})["id"]
+        made: str = self.ok(who, "POST", "/v1/chats", {"type": "direct", "user": self.name(other)})["id"]
         self.settle(made, 1, who, other)
         return made
 
     def group(self, name: str, owner: str, *others: str) -> str:
-        body = {"name": name, "members": list(map(self.name, others)), "client_message_id": Namespace().mark}
-        made: str = self.ok(owner, "POST", "/v1/groups", body)["id"]
+        body = {
+            "type": "group",
+            "name": name,
+            "members": list(map(self.name, others)),
+            "client_message_id": Namespace().mark,
+        }
+        made: str = self.ok(owner, "POST", "/v1/chats", body)["id"]
         self.settle(made, 1, owner, *others)
         return made
 

@@ -51,18 +51,18 @@ REFUSED_BY_RULE = (
     ),  # `data` is any JSON, to a bound
     Rule(400, _INVALID, "^A display name has at least one letter"),  # what blanks are is Unicode's to say
     Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
-    Rule(400, _INVALID, "some notices by their ids"),  # two ways of saying which, not both
+    Rule(400, _INVALID, "some notifications by their ids"),  # two ways of saying which, not both
     Rule(400, _INVALID, "`ids`, or `before`"),  # the same
     Rule(400, _INVALID, "`uids` go with the kind"),  # which field goes with which kind
     Rule(
         400, _INVALID, "of the list is not kept|^A segment stays what it was made"
     ),  # what versions there are
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
-    Rule(400, _INVALID, "^A notice has at most 90 versions"),
+    Rule(400, _INVALID, "^A notification has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
     Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
     Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
-    Rule(409, "key_conflict", "with this `host_system_id`|under this key"),  # sent before
+    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
     Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # one of two that may both be empty
@@ -225,7 +225,7 @@ def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
                 },
                 {
                     "include-operation-id": [*FOR_NOTIFICATIONS, *FOR_BROADCASTS],
-                    "headers": {"Authorization": f"Bearer {town.bearers.notices}"},
+                    "headers": {"Authorization": f"Bearer {town.bearers.notifications}"},
                 },
             ],
         }

@@ -29,7 +29,7 @@ MEMBERS = ["ben", "cleo", *(f"member-{n}" for n in range(8))]
 PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+4915112345673"}
 MANY, SOME = 30, 8
 
-SENDER = "the key that sends notices"
+SENDER = "the key that sends notifications"
 FOR_NOTIFICATIONS = (
     *(
         "list_inboxes",
@@ -37,10 +37,10 @@ FOR_NOTIFICATIONS = (
         "set_inbox",
         "get_inbox_defaults",
         "set_inbox_defaults",
-        "send_notice",
-        "find_notice",
-        "amend_notice",
-        "redact_notice",
+        "send_notification",
+        "find_notification",
+        "amend_notification",
+        "redact_notification",
     ),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
     *("stack_post", "stack_redact"),
@@ -51,8 +51,15 @@ FOR_BROADCASTS = (
     *("activate_segment", "get_profile", "set_profile"),
 )
 OF_NOTIFICATIONS = (
-    *("list_notices", "count_notices", "read_notices", "unread_notices", "see_notices", "archive_notices"),
-    *("restore_notices", "stack_last", "stack_read"),
+    *(
+        "list_notifications",
+        "count_notifications",
+        "read_notifications",
+        "unread_notifications",
+        "see_notifications",
+        "archive_notifications",
+    ),
+    *("restore_notifications", "stack_last", "stack_read"),
 )
 
 type Values = Mapping[str, list[Any]]
@@ -61,7 +68,7 @@ type Values = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class TenantTokens:
-    """Tokens of users that the app's server signed, and API keys that look after users and send notices.
+    """Tokens of users that the app's server signed, and API keys that look after users and send notifications.
 
     `leaver` signs out, which ends every token of that user: nobody else's requests use it.
     """
@@ -69,7 +76,7 @@ class TenantTokens:
     anna: str
     leaver: str
     server: str
-    notices: str
+    notifications: str
 
 
 @dataclass
@@ -86,14 +93,14 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         rows = file_rows(client, directory)
         keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
         server = await keys.issue(tenant, "users", [Scope.USERS])
-        notices = await keys.issue(tenant, "notices", [Scope.NOTIFICATIONS])
+        notifications = await keys.issue(tenant, "notifications", [Scope.NOTIFICATIONS])
         pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
 
     def token(user: str) -> str:
         return mint(pair.private, claims_of(tenant=tenant, sub=user, iat=now_s, exp=now_s + life_s))
 
-    return TenantTokens(token("anna"), token("leaver"), server.text.reveal(), notices.text.reveal())
+    return TenantTokens(token("anna"), token("leaver"), server.text.reveal(), notifications.text.reveal())
 
 
 def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
@@ -115,7 +122,7 @@ class _Builder:
             self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
         values = self._town.values
         values.update(
-            self._chats() | self._messages() | self._people() | self._notices() | self._broadcasts()
+            self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
@@ -158,7 +165,7 @@ class _Builder:
         found["unreact"] = {**reacted, "emoji": ["ok"]}
         return found
 
-    def _notices(self) -> dict[str, Values]:
+    def _notifications(self) -> dict[str, Values]:
         """Sent and not yet given: there is no worker here."""
         for inbox in ("default", "other"):
             self._ok("PUT", f"/v1/inboxes/{inbox}", {"title": "News", "categories": ["news"]}, SENDER)
@@ -179,8 +186,8 @@ class _Builder:
             sent = [self._send() for _ in range(SOME)]
             found[name] |= {"job": [each["job"] for each in sent]}
             if name != "stack_redact":
-                found[name] |= {"notice": [each["id"] for each in sent]}
-        found["find_notice"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
+                found[name] |= {"notification": [each["id"] for each in sent]}
+        found["find_notification"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
         found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
         return dict(found)
 
@@ -205,7 +212,10 @@ class _Builder:
         }
         found = {name: dict(named) for name in FOR_BROADCASTS}
         for name in ("get_broadcast", "ramp_broadcast", "halt_broadcast", "list_readers"):
-            found[name] |= {"notice": [self._broadcast() for _ in range(SOME)], "percent": [60, 80, 100]}
+            found[name] |= {
+                "notification": [self._broadcast() for _ in range(SOME)],
+                "percent": [60, 80, 100],
+            }
         found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
         found["list_users_in_segment"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
         return dict(found)
@@ -216,19 +226,22 @@ class _Builder:
 
     def _send(self) -> dict[str, Any]:
         sent: dict[str, Any] = self._ok(
-            "POST", "/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "hi"}}, SENDER
+            "POST",
+            "/v1/inboxes/default/notifications",
+            {"user_ids": ["anna"], "message": {"title": "hi"}},
+            SENDER,
         )
         return sent
 
     def _named(self, name: str) -> str:
         """Sent under a name of the sender's own, which finds it."""
         wish = {
-            "uids": ["anna"],
+            "user_ids": ["anna"],
             "message": {"title": "hi"},
             "host_system_id": name,
             "is_unique": True,
         }
-        self._ok("POST", "/v1/inboxes/default/notices", wish, SENDER)
+        self._ok("POST", "/v1/inboxes/default/notifications", wish, SENDER)
         return name
 
     def _people(self) -> dict[str, Values]:
@@ -250,8 +263,13 @@ class _Builder:
 
     def _group(self, messages: int = 0) -> str:
         self._made += 1
-        body = {"name": f"group {self._made}", "members": MEMBERS, "client_message_id": f"town-{self._made}"}
-        chat = str(self._ok("POST", "/v1/groups", body)["id"])
+        body = {
+            "type": "group",
+            "name": f"group {self._made}",
+            "members": MEMBERS,
+            "client_message_id": f"town-{self._made}",
+        }
+        chat = str(self._ok("POST", "/v1/chats", body)["id"])
         for _ in range(messages):
             self._say(chat)
         return chat
@@ -276,7 +294,7 @@ class _Builder:
         return tokens
 
     def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
-        sender = self._town.bearers.notices
+        sender = self._town.bearers.notifications
         chosen = sender if bearer == SENDER else bearer or self._town.bearers.anna
         answer = self._api.ask(method, path, body, bearer=chosen)
         assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"

@@ -123,9 +123,11 @@ def test_from_a_warm_checkout_to_the_first_message_and_its_tick_in_under_a_minut
     assert took_s < MINUTE_S * load, "whose cores are shared waits for the others"
 
 
-def test_the_welcome_is_in_the_inbox_and_a_notice_comes_live(desk: Desk) -> None:
+def test_the_welcome_is_in_the_inbox_and_a_notification_comes_live(desk: Desk) -> None:
     desk.anna.sees("Inbox   1 unread", "• Welcome")
-    desk.asks("/v1/inboxes/default/notices", {"uids": ["anna"], "message": {"title": "Soup is out"}})
+    desk.asks(
+        "/v1/inboxes/default/notifications", {"user_ids": ["anna"], "message": {"title": "Soup is out"}}
+    )
     desk.anna.sees("Inbox   2 unread", "• Soup is out")
     desk.ben.sees("Inbox   1 unread")
 

@@ -95,7 +95,7 @@ async def test_a_send_whose_answer_is_lost_is_found_by_its_repeat_at_another_gat
         assert await anna.send(chat, "before") == 2
         with proxy.fault(Freeze(Direction.TO_CLIENT)):
             sending = asyncio.create_task(anna.send(chat, "lost"))
-            await until(lambda: one.metric('socket_calls_total{kind="send",outcome="ok"}') == 2)
+            await until(lambda: one.metric('socket_requests_total{kind="send",outcome="ok"}') == 2)
             proxy.cut()
             assert await sending == 3
         assert (anna.repeats, anna.tries) == (1, 3)

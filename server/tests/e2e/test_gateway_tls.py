@@ -70,7 +70,7 @@ async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
             refused = await client.ask(request(*more))
             assert refused.status == 403, more
             assert await client.ended()
-    assert started.metric("socket_accepts_total") == 0
+    assert started.metric("socket_accepted_total") == 0
     assert started.faults() == []
 
 

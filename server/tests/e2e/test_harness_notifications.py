@@ -68,7 +68,13 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
     city: InstallationProcesses, tmp_path: Path
 ) -> None:
     one, two, api, other, worker = city.ready(
-        "gateway", "gateway", "api", "api", "notices", INBOXES_BROADCAST_SPREAD_S="1", FAILPOINTS_PAUSE_AT=""
+        "gateway",
+        "gateway",
+        "api",
+        "api",
+        "notifications",
+        INBOXES_BROADCAST_SPREAD_S="1",
+        FAILPOINTS_PAUSE_AT="",
     )
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
@@ -85,7 +91,7 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
             run.journal.step("kill -9 an edge; new ones of each")
             api.popen.kill()
             [third, fresh, _] = await asyncio.to_thread(
-                lambda: city.ready("gateway", "api", "notices", FAILPOINTS_PAUSE_AT="")
+                lambda: city.ready("gateway", "api", "notifications", FAILPOINTS_PAUSE_AT="")
             )
             run.load.apis[0] = f"http://127.0.0.1:{fresh.socket_port}"
             balancer.ports = [two.socket_port, third.socket_port]
@@ -118,7 +124,7 @@ async def test_a_server_that_breaks_a_rule_is_caught(
     is so much that chance does not let it pass.
     """
     gateway, api, reader, _ = city.ready(
-        "gateway", "api", "api", "notices", FAILPOINTS_MUTANT=mutant, FAILPOINTS_PAUSE_AT=""
+        "gateway", "api", "api", "notifications", FAILPOINTS_MUTANT=mutant, FAILPOINTS_PAUSE_AT=""
     )
     async with Balancer() as balancer:
         balancer.ports = [gateway.socket_port]

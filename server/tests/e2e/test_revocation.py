@@ -112,11 +112,11 @@ async def by_session(office: Office, one: int, two: int) -> None:
     other, _ = await office.log_in("anna", "laptop")
     device, stays = await let_in(one, token), await let_in(two, other)
     await office.sessions.revoke(office.tenant, UserId("anna"), session)
-    assert await closed_with(device) == [CloseCode.SIGNED_OUT]
+    assert await closed_with(device) == [CloseCode.SESSION_REVOKED]
     assert await refused_with(one, token) == Code.CREDENTIAL_INVALID
     assert await stays.ask("ping") == {}
     await office.sessions.revoke_all(office.tenant, UserId("anna"))
-    assert await closed_with(stays) == [CloseCode.SIGNED_OUT]
+    assert await closed_with(stays) == [CloseCode.SESSION_REVOKED]
 
 
 async def by_suspension(house: GatewayProcess, office: Office, one: int, two: int) -> None:
@@ -142,7 +142,7 @@ async def by_sign_out(house: GatewayProcess, office: Office, one: int) -> None:
     old = house.token("dora", ahead_s=-5)
     device = await let_in(one, old)
     await office.sessions.revoke_all(office.tenant, UserId("dora"))
-    assert await closed_with(device) == [CloseCode.SIGNED_OUT]
+    assert await closed_with(device) == [CloseCode.SESSION_REVOKED]
     assert await refused_with(one, old) == Code.CREDENTIAL_INVALID
     await (await let_in(one, house.token("dora", ahead_s=5))).close()
 

@@ -16,17 +16,17 @@ from fixtures.engines import Namespace
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
 
-DIRECT = "/v1/directs"
-BODY = b'{"user": "ben"}'
+CHATS = "/v1/chats"
+BODY = b'{"type": "direct", "user": "ben"}'
 
 
 def half(api: Api) -> bytes:
     """A request that is not whole yet."""
-    return api.head("POST", DIRECT, BODY) + BODY[:5]
+    return api.head("POST", CHATS, BODY) + BODY[:5]
 
 
 def is_well(api: Api) -> bool:
-    return api.ask("POST", DIRECT, {"user": "ben"}).status == HTTPStatus.OK
+    return api.ask("POST", CHATS, {"type": "direct", "user": "ben"}).status == HTTPStatus.OK
 
 
 def unread_of(api: Api, user: str) -> Any:
@@ -48,7 +48,7 @@ def _well(api: Api) -> set[str]:
 def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     api = start()
     start(kind="delivery")
-    made = api.ask("POST", DIRECT, {"user": "ben"})
+    made = api.ask("POST", CHATS, {"type": "direct", "user": "ben"})
     assert made.status == 200
     sent = api.ask("POST", f"/v1/chats/{made.body['id']}/messages", {"text": "hi", "client_message_id": "k1"})
     assert (sent.status, sent.body["sequence"]) == (201, 2)
@@ -65,7 +65,7 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert f"tidings_http_request_seconds_count{{{operation}}} 1.0" in page
     assert 'tidings_http_requests_total{operation="other",outcome="refused"} 1.0' in page
     assert 'tidings_http_statuses_total{status="404"} 1.0' in page
-    assert 'tidings_limits_total{outcome="allowed"}' in page
+    assert 'tidings_rate_limit_decisions_total{outcome="allowed"}' in page
 
 
 def test_a_proxy_that_nobody_trusts_is_reported_once(start: Start) -> None:
@@ -101,7 +101,7 @@ def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start,
     no_key = f"tidings_sk.{space.tenant}.{'0' * 26}.{'x' * 43}"
     assert api.ask("GET", "/v1/chats", bearer=no_key).status == 401
     refused = eventually(lambda: _refusals(api)[1:] or None, "second refusal in the security log")[0]
-    assert (refused["place"], refused["source"]) == ("127.0.0.1", "tidings.security")
+    assert (refused["address"], refused["source"]) == ("127.0.0.1", "tidings.security")
     assert "has no API key" in refused["reason"]
     assert "x" * 43 not in str(api.lines)
     assert code not in str(api.lines)
@@ -109,14 +109,14 @@ def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start,
 
 
 def _refusals(api: Api) -> list[Any]:
-    return [line for line in api.lines if line["event"] == "credential_refused"]
+    return [line for line in api.lines if line["event"] == "credential_rejected"]
 
 
 def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
     api = start()
     port = api.api_port
     with api.connect() as idle, api.connect() as slow:
-        idle.sendall(api.head("POST", DIRECT, BODY) + BODY)
+        idle.sendall(api.head("POST", CHATS, BODY) + BODY)
         assert answer(idle).status == 200
         slow.sendall(half(api))
         assert is_well(api), "the server has seen what was sent before"

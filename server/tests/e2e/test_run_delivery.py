@@ -26,7 +26,7 @@ def send(api: Api, chat: str, key: str, text: str = "hi") -> None:
 
 
 def direct(api: Api) -> str:
-    return str(api.ask("POST", "/v1/directs", {"user": "ben"}).body["id"])
+    return str(api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).body["id"])
 
 
 def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) -> None:
@@ -39,7 +39,7 @@ def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) ->
     assert ready["components"]["delivery"]["ok"]
     counted = (
         'tidings_delivery_total{what="handled"} 2.0',
-        'tidings_delivery_total{what="unreached"} 1.0',
+        'tidings_delivery_total{what="offline"} 1.0',
         "tidings_delivery_seconds_count 2.0",
     )
     eventually(

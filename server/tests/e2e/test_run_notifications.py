@@ -52,7 +52,7 @@ class Installation:
         self.workers: list[Running] = []
 
     def worker(self) -> Running:
-        command = [*_COMMAND, "run", "notices"]
+        command = [*_COMMAND, "run", "notifications"]
         process = Running(command, cwd=self._directory, environment=self._environment)
         self.workers.append(process)
         return process
@@ -101,7 +101,9 @@ def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
     installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     installation.ok("PUT", "/v1/inboxes/default", {"title": "News"})
-    sent = installation.ok("POST", "/v1/inboxes/default/notices", {"uids": USERS, "message": {"title": "hi"}})
+    sent = installation.ok(
+        "POST", "/v1/inboxes/default/notifications", {"user_ids": USERS, "message": {"title": "hi"}}
+    )
     job = f"/v1/jobs/{sent['job']}"
     for more in (1, 300):
         worker = installation.worker()
@@ -116,7 +118,7 @@ def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
 
 
 async def everybody(tables: Tables, tenant: str, key_file: Path) -> set[tuple[int, int]]:
-    """How many notices each has, as counted and as listed."""
+    """How many notifications each has, as counted and as listed."""
     async with open_notification_env(tables, tenant, key_file) as at:
         gate = asyncio.Semaphore(16)
         return set(await asyncio.gather(*(_has(at, user, gate) for user in USERS)))

@@ -60,7 +60,7 @@ def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None
     assert calls == same | {"memberships.list": 1}
     assert [entry["text"] for entry in first["entries"]] == [f"message {n}" for n in range(33, 13, -1)]
     assert first["entries"][0].keys() >= {"id", "sender", "text", "created_at", "status"}
-    oldest = first["covers"]["after"] + 1
+    oldest = first["covered_range"]["after"] + 1
     second, calls = crew.read("anna", f"/v1/chats/{chat}/messages?limit=20&before={oldest}")
     assert calls == same
     assert [entry["sequence"] for entry in second["entries"]] == list(range(13, 0, -1))

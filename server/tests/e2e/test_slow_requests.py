@@ -9,7 +9,7 @@ import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, answer
 
-BODY = b'{"user": "ben"}'
+BODY = b'{"type": "direct", "user": "ben"}'
 REQUEST_TIMEOUT_S = 1.0
 
 
@@ -19,7 +19,7 @@ def api(start: Start) -> Api:
 
 
 def head(api: Api) -> bytes:
-    return api.head("POST", "/v1/directs", BODY)
+    return api.head("POST", "/v1/chats", BODY)
 
 
 def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
@@ -48,7 +48,7 @@ def test_a_request_that_trickles_is_answered_408_in_time(api: Api, whole: bytes)
         assert slow.headers["content-type"] == "application/problem+json"
         assert client.recv(1) == b"", "and the connection is closed"
     assert REQUEST_TIMEOUT_S * 0.9 < took_s < REQUEST_TIMEOUT_S + 3
-    assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
+    assert api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200
     assert [line for line in api.lines if line["level"] in {"error", "critical"}] == []
 
 
@@ -76,7 +76,7 @@ def test_a_connection_that_waits_between_requests_is_not_hurried(api: Api) -> No
 
 def test_an_answer_that_does_not_wait_for_the_body_is_the_only_one(api: Api) -> None:
     with api.connect() as client:
-        client.sendall(api.head("POST", "/v1/directs", BODY, bearer="forged"))
+        client.sendall(api.head("POST", "/v1/chats", BODY, bearer="forged"))
         assert answer(client).status == 401
         trickle(client, BODY[:-1])
         assert client.recv(1) == b"", "no 408 that would pass for the answer to the next request"
@@ -87,7 +87,7 @@ def test_many_slow_ones_do_not_keep_others_out(api: Api) -> None:
         slow = [stack.enter_context(api.connect()) for _ in range(100)]
         for client in slow:
             client.sendall(head(api)[:40])
-        assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
+        assert api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200
         assert {answer(client).status for client in slow} == {408}
 
 
@@ -110,7 +110,9 @@ def test_who_comes_to_a_full_house_is_told_when_to_come_again(start: Start) -> N
             assert third.recv(1) == b""
         first.sendall(head(api) + BODY)
         assert answer(first).status == 200, "who was there before is served"
-    eventually(lambda: api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200 or None, "room")
+    eventually(
+        lambda: api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200 or None, "room"
+    )
 
 
 def flood(client: socket.socket, first: bytes, piece: bytes) -> int:
@@ -149,4 +151,4 @@ def test_a_head_without_end_is_refused(api: Api, first: bytes, piece: bytes) -> 
             assert (refused.status, refused.body["code"]) == (431, "headers_too_large")
             assert refused.headers["content-type"] == "application/problem+json"
             assert client.recv(1) == b"", "the connection is closed"
-    assert api.ask("POST", "/v1/directs", {"user": "ben"}).status == 200
+    assert api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200

@@ -31,7 +31,7 @@ from tidings.messages.model import (
     Refusal,
     SideWritesFactory,
 )
-from tidings.messages.rules import ALLOWED, AppendDecision
+from tidings.messages.rules import AppendDecision, NextStep
 from tidings.messages.sender import Appender
 from tidings.messages.store import log
 from tidings.platform.dynamo.client import DynamoClient
@@ -149,7 +149,7 @@ def appends_what_it_refuses() -> None:
         if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code
-        return ALLOWED
+        return NextStep.APPEND
 
     async def append(
         self: Appender[Any],

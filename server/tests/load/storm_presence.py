@@ -167,7 +167,7 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     await until(lambda: _all_online(lights), within_s)
     for light in lights:
         light.forget()
-    looks = one.metric('gateway_sign_reads_total{what="look"}')
+    looks = one.metric('gateway_ephemeral_reads_total{what="look"}')
     two.popen.kill()
     killed, stayed = lights[1::2], lights[0::2]
     gone, back = killed[: plan.stay_away], killed[plan.stay_away :]
@@ -182,8 +182,10 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     await until(lambda: _told_of(watchers, absent) >= pairs, within_s)
     told_in_s = time.monotonic() - killed_at
     # a whole round of looks, and nothing more comes of it
-    seen = one.metric('gateway_sign_reads_total{what="look"}')
-    await until(lambda: one.metric('gateway_sign_reads_total{what="look"}') >= seen + plan.devices, within_s)
+    seen = one.metric('gateway_ephemeral_reads_total{what="look"}')
+    await until(
+        lambda: one.metric('gateway_ephemeral_reads_total{what="look"}') >= seen + plan.devices, within_s
+    )
     returned = {light.user for light in back}
     result = Storm(
         devices=len(lights),
@@ -199,7 +201,7 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
         ),
         told_in_s=round(told_in_s, 1),
         at_first=at_first,
-        looks=one.metric('gateway_sign_reads_total{what="look"}') - looks,
+        looks=one.metric('gateway_ephemeral_reads_total{what="look"}') - looks,
         resumed_again=one.metric('gateway_resumes_total{what="again"}'),
         without_hold_would_be=2 * sum(len(set(light.watches) & returned) for light in stayed),
     )

@@ -171,7 +171,7 @@ async def _join_blindly(self: GatewayNode, job: Any) -> None:
     if chat in seat.large_chat_channels:
         return
     if not await self.large_chats.enter(seat, chat):
-        seat.unheard[chat] = None
+        seat.unconfirmed_channels[chat] = None
     await self._compare(seat.chat(chat), [seat])
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from fixtures.gateway_stubs import NoRequestLimiter, ignore_answer
 from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
 from simulation.group_member import GroupMember
@@ -36,13 +37,12 @@ from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
 from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
-from tidings.gateway.node_deps import NodeDeps, NodeOptions
-from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.request_handler import HandlerDeps
-from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
@@ -152,8 +152,9 @@ class Gateway:
         history = self.history = History(reader, joined.directs.intervals, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, edits, keys=keys, may_send=may(ChatAction.SEND), clock=clock).send,
-            change=MessageEdits(
+            limiter=NoRequestLimiter(),
+            sender=MessageSender(appends, edits, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
+            edits=MessageEdits(
                 appends,
                 reader,
                 edits,
@@ -162,7 +163,7 @@ class Gateway:
                 clock=clock,
             ),
             history=history,
-            marking=joined.marking,
+            watermarks=joined.marking,
         )
         connection = SimRedis(engines.redis, engines.network, process)
         traffic = TrafficStats()
@@ -178,6 +179,7 @@ class Gateway:
             history=history,
             marking=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
+            notify_offline=NoOfflineEvents().notify_offline,
             options=NodeOptions(renew_every_s=10.0),
         )
         self.routed = GatewayNode(world, hub, self._report)
@@ -186,7 +188,7 @@ class Gateway:
             dispatch=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
             hub=hub,
             timers=self._timers,
-            calls=RequestTasks(NoRequestMetrics(), self._report, 1_000),
+            calls=RequestTasks(ignore_answer, self._report, 1_000),
             traffic=traffic,
             now=clock.monotonic,
             node=self.routed,

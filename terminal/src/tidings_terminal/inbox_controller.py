@@ -85,7 +85,7 @@ class InboxController:
             self._mark(inbox.mark_seen if self.is_open and news.added else inbox.refresh)
 
     def on_timer(self) -> None:
-        """A notice that expires is told by nobody: the counts say when to ask again."""
+        """A notification that expires is told by nobody: the counts say when to ask again."""
         if self.counts is not self._timed and self.counts is not None:
             self._timed, at = self.counts, self.counts.next_change_at
             self._again_at = (
@@ -103,7 +103,7 @@ class InboxController:
             self._work()
 
     def older(self) -> None:
-        if self._buffer.below is not None:
+        if self._buffer.cursor is not None:
             self._requested = min(len(self._buffer) + 1, _MAX_ITEMS)
             self._work()
 
@@ -159,16 +159,16 @@ class InboxController:
 
     @property
     def _lacks(self) -> bool:
-        return self._buffer.below is not None and len(self._buffer) < self._requested
+        return self._buffer.cursor is not None and len(self._buffer) < self._requested
 
     async def _read_on(self, inbox: Inbox) -> None:
         """Anew, as far as it was read; or the next page of older ones."""
         is_anew, self._is_due = self._is_due, False
-        found, below = list[Notification](), None if is_anew else self._buffer.below
+        found, cursor = list[Notification](), None if is_anew else self._buffer.cursor
         held = 0 if is_anew else len(self._buffer)
         while True:
-            page = await inbox.list(limit=_PAGE, below=below)
-            found, below = [*found, *page.notices], page.below
-            if below is None or (found and held + len(found) >= self._requested):
+            page = await inbox.list(limit=_PAGE, cursor=cursor)
+            found, cursor = [*found, *page.notifications], page.cursor
+            if cursor is None or (found and held + len(found) >= self._requested):
                 break
-        (self._buffer.begin if is_anew else self._buffer.more)(found, below)
+        (self._buffer.begin if is_anew else self._buffer.more)(found, cursor)

@@ -47,10 +47,10 @@ class NotificationList(OptionList):
     """Two lines each, or one. Asks for older ones when the cursor comes near the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,r", "mark_read", "Read", tooltip="Mark the notice as read"),
-        Binding("u", "mark_unread", "Unread", tooltip="Mark the notice as unread"),
-        Binding("a", "mark_all_read", "All", tooltip="Mark all notices as read"),
-        Binding("x", "archive", "Archive", tooltip="Archive the notice"),
+        Binding("enter,r", "mark_read", "Read", tooltip="Mark the notification as read"),
+        Binding("u", "mark_unread", "Unread", tooltip="Mark the notification as unread"),
+        Binding("a", "mark_all_read", "All", tooltip="Mark all notifications as read"),
+        Binding("x", "archive", "Archive", tooltip="Archive the notification"),
         Binding("escape", "app.inbox", "Back", tooltip="Go back to the chat"),
     ]
 
@@ -92,7 +92,7 @@ class NotificationList(OptionList):
 
 
 def _place(ids: list[str], chosen: list[str], before: int) -> int | None:
-    """The cursor stays at its notice; if that is gone, at its place."""
+    """The cursor stays at its notification; if that is gone, at its place."""
     if chosen and chosen[0] in ids:
         return ids.index(chosen[0])
     return min(before, len(ids) - 1) if ids else None
@@ -111,7 +111,7 @@ class InboxPane(Vertical):
     @override
     def compose(self) -> ComposeResult:
         yield Static(id="desk-head", markup=False)
-        yield NotificationList(self._controller, id="notices")
+        yield NotificationList(self._controller, id="notifications")
 
     @on(events.Resize)
     def _resized(self) -> None:
@@ -128,7 +128,7 @@ class InboxPane(Vertical):
         if to_inbox != self._controller.is_open:
             self._controller.open(is_open=to_inbox)
             self.screen.set_class(to_inbox, "-desk")
-            self.screen.query_one("#notices" if to_inbox else "#words").focus()
+            self.screen.query_one("#notifications" if to_inbox else "#words").focus()
             self.app.refresh_bindings()
 
 

@@ -1,4 +1,4 @@
-"""The notices of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
+"""The notifications of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from tidings_terminal import formatting
 
 @dataclass(frozen=True, slots=True)
 class NotificationView:
-    """A notice in words. `delivered_at`: when it came to the user, in milliseconds."""
+    """A notification in words. `delivered_at`: when it came to the user, in milliseconds."""
 
     id: str
     title: str
@@ -27,9 +27,9 @@ def notification_view(notification: Notification) -> NotificationView:
 @final
 @dataclass(slots=True)
 class NotificationBuffer:
-    """`below`: where older ones go on; None: there are none."""
+    """`cursor`: where older ones go on; None: there are none."""
 
-    below: str | None = None
+    cursor: str | None = None
     _notes: dict[str, NotificationView] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -39,33 +39,33 @@ class NotificationBuffer:
     def notes(self) -> list[NotificationView]:
         return [self._notes[name] for name in sorted(self._notes, reverse=True)]
 
-    def begin(self, notifications: Iterable[Notification], below: str | None) -> None:
+    def begin(self, notifications: Iterable[Notification], cursor: str | None) -> None:
         """Read anew: what is not among them is not there any more."""
         self._notes.clear()
-        self.more(notifications, below)
+        self.more(notifications, cursor)
 
-    def more(self, notifications: Iterable[Notification], below: str | None) -> None:
+    def more(self, notifications: Iterable[Notification], cursor: str | None) -> None:
         self._notes.update((each.id, notification_view(each)) for each in notifications)
-        self.below = below
+        self.cursor = cursor
 
     def broadcast(self, news: BroadcastUpdate) -> bool:
         """Whether the news say all that changed. Whether one was read is not told of what is known."""
-        for notice in (*news.added, *news.amended):
-            note, known = notification_view(notice), self._notes.get(notice.id)
+        for notification in (*news.added, *news.amended):
+            note, known = notification_view(notification), self._notes.get(notification.id)
             if known is not None:
                 self._notes[note.id] = replace(note, is_read=known.is_read)
-            elif notice in news.added:
+            elif notification in news.added:
                 self._notes[note.id] = note
-        self.took(news.gone)
+        self.took(news.removed)
         return not news.has_more
 
     def happened(self, news: InboxUpdate) -> bool:
         """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""
-        for notice in (*news.added, *news.amended):
-            if self.below is None or notice.id > self.below:
-                self._notes[notice.id] = notification_view(notice)
-        self.took(news.gone)
-        return not news.has_more and bool(news.added or news.amended or news.gone)
+        for notification in (*news.added, *news.amended):
+            if self.cursor is None or notification.id > self.cursor:
+                self._notes[notification.id] = notification_view(notification)
+        self.took(news.removed)
+        return not news.has_more and bool(news.added or news.amended or news.removed)
 
     def took(self, ids: Iterable[str]) -> None:
         for name in ids:

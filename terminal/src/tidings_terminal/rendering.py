@@ -22,7 +22,7 @@ _TOGETHER_MS: Final = 5 * 60 * 1000
 
 _MAX_UNREAD: Final = 999
 _MAX_LINES: Final = 4
-"""Of a notice's words, below its title."""
+"""Of a notification's words, below its title."""
 
 _AUTHORS: Final = (
     "ansi_cyan",
@@ -188,12 +188,12 @@ def _message(
             (_when(message, eyes), "dim"),
         ]
         parts.append(("\n", ""))
-    if quoted and message.state == "there":
+    if quoted and message.state == "active":
         parts.append((f"{quoted}\n", "dim"))
-    parts.append((said_in(message), "" if message.state == "there" else "dim italic"))
-    if message.is_edited and message.state == "there":
+    parts.append((said_in(message), "" if message.state == "active" else "dim italic"))
+    if message.is_edited and message.state == "active":
         parts.append((" (edited)", "dim"))
-    if is_own and message.state == "there":
+    if is_own and message.state == "active":
         parts.append((f"  {formatting.delivery_mark(status(message.sequence))}", "dim"))
     if shown := formatting.reactions_text(message.reactions):
         parts.append((f"\n  {shown}", ""))

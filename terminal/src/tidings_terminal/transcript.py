@@ -19,7 +19,7 @@ class TranscriptMessage:
     by: str
     at: int
     text: str = ""
-    state: str = "there"
+    state: str = "active"
     data: dict[str, Any] | None = None
     reply_to: int | None = None
     mentions: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class TranscriptMessage:
 
     @property
     def can_change(self) -> bool:
-        return self.happening is None and self.state == "there"
+        return self.happening is None and self.state == "active"
 
 
 @dataclass(frozen=True, slots=True)

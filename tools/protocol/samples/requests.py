@@ -139,9 +139,9 @@ REQUESTS: Final = (
         '{"id":23,"counts":{"inbox":"default","at_least":17}}',
     ),
     sample(
-        "notices",
+        "notifications",
         "The next unread notifications of a category.",
-        '{"id":24,"notices":{"inbox":"default","limit":5,"below":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'
+        '{"id":24,"notifications":{"inbox":"default","limit":5,"cursor":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'
         '"is_unread":true}}',
     ),
     sample(

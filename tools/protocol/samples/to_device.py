@@ -44,12 +44,12 @@ ANSWERS: Final = (
         answers="counts",
     ),
     sample(
-        "notice_page",
+        "notification_page",
         "The only notification of the inbox.",
-        '{"id":24,"ok":{"notices":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
+        '{"id":24,"ok":{"notifications":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763183999000,"delivered_at":1763184000000,'
         '"message":{"title":"New feature"},"category":"news","is_seen":true}],"counts":{"inbox":"default",'
         '"version":17,"at":1763184000000,"unread":1,"categories":{"news":1}}}}',
-        answers="notices",
+        answers="notifications",
     ),
     sample("done", "Done.", '{"id":19,"ok":{}}', answers="read"),
     sample(
@@ -120,7 +120,7 @@ PUSHES: Final = (
         "A notification arrived, another one was redacted.",
         '{"inbox":{"counts":{"inbox":"default","version":18,"at":1763184001000,"unread":1,"unseen":1},'
         '"added":[{"id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","at":1763184000900,"delivered_at":1763184001000,'
-        '"message":{"title":"New feature"}}],"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WC"]}}',
+        '"message":{"title":"New feature"}}],"removed":["01JCQ4Z7N3V5X9B2M8K6T1R0WC"]}}',
     ),
     sample(
         "inbox_again",
@@ -136,7 +136,7 @@ PUSHES: Final = (
     sample(
         "broadcast_gone",
         "It was redacted.",
-        '{"broadcast":{"inbox":"default","up_to":18,"gone":["01JCQ4Z7N3V5X9B2M8K6T1R0WE"]}}',
+        '{"broadcast":{"inbox":"default","up_to":18,"removed":["01JCQ4Z7N3V5X9B2M8K6T1R0WE"]}}',
     ),
     sample(
         "receipts",

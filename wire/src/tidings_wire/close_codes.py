@@ -14,12 +14,12 @@ TERMINAL: Final = range(4500, 5000)
 class CloseCode(IntEnum):
     """A code is never reused for something else."""
 
-    DRAINED = 4000
-    SILENT = 4001
+    SERVER_SHUTDOWN = 4000
+    HEARTBEAT_TIMEOUT = 4001
     SLOW_CONSUMER = 4002
     CONNECT_TIMEOUT = 4003
-    TOO_FAST = 4004
-    TRY_LATER = 4005
+    RATE_LIMITED = 4004
+    TRY_AGAIN_LATER = 4005
     CREDENTIAL_EXPIRED = 4006
 
     CREDENTIAL_INVALID = 4500
@@ -28,7 +28,7 @@ class CloseCode(IntEnum):
     CONNECT_EXPECTED = 4503
     PROTOCOL_UNSUPPORTED = 4504
     REPLACED = 4505
-    SIGNED_OUT = 4506
+    SESSION_REVOKED = 4506
     FORBIDDEN = 4507
     TOO_MANY_DEVICES = 4508
 
@@ -38,12 +38,12 @@ class CloseCode(IntEnum):
 
 
 TEXTS: Final[Mapping[CloseCode, str]] = {
-    CloseCode.DRAINED: "This server process is going away. Connect anew and resume.",
-    CloseCode.SILENT: "Nothing was heard of the device for longer than a heartbeat and its grace.",
+    CloseCode.SERVER_SHUTDOWN: "This server process is going away. Connect anew and resume.",
+    CloseCode.HEARTBEAT_TIMEOUT: "Nothing was heard of the device for longer than a heartbeat and its grace.",
     CloseCode.SLOW_CONSUMER: "The device reads more slowly than it is written to. Reconnect and resume: nothing is lost.",
     CloseCode.CONNECT_TIMEOUT: "No `connect` came in the first 5 seconds.",
-    CloseCode.TOO_FAST: "The device went on sending after it was told that it sends too fast.",
-    CloseCode.TRY_LATER: "The server could not let the device in now, or failed.",
+    CloseCode.RATE_LIMITED: "The device went on sending after it was told that it sends too fast.",
+    CloseCode.TRY_AGAIN_LATER: "The server could not let the device in now, or failed.",
     CloseCode.CREDENTIAL_EXPIRED: "The credential's time is over. Get a new one, then reconnect.",
     CloseCode.CREDENTIAL_INVALID: "The credential was refused. Another one is needed.",
     CloseCode.FRAME_INVALID: "Too many frames that are not of this protocol: a mistake in the client.",
@@ -51,7 +51,7 @@ TEXTS: Final[Mapping[CloseCode, str]] = {
     CloseCode.CONNECT_EXPECTED: "The first frame was not `connect`: a mistake in the client.",
     CloseCode.PROTOCOL_UNSUPPORTED: "The client is too old for this server.",
     CloseCode.REPLACED: "The same device has connected elsewhere.",
-    CloseCode.SIGNED_OUT: "The session was ended. Sign in again.",
+    CloseCode.SESSION_REVOKED: "The session was ended. Sign in again.",
     CloseCode.FORBIDDEN: "The user or the tenant may not connect.",
     CloseCode.TOO_MANY_DEVICES: "The user has connected more devices than allowed; the oldest connection is closed.",
 }
@@ -66,7 +66,7 @@ _CODE_BY_ERROR: Final[Mapping[str, CloseCode]] = {
 
 def close_code_for_error(code: str) -> CloseCode:
     """What is neither the credential's fault nor the user's is ours: later it may go."""
-    return _CODE_BY_ERROR.get(code, CloseCode.TRY_LATER)
+    return _CODE_BY_ERROR.get(code, CloseCode.TRY_AGAIN_LATER)
 
 
 def close_reason(code: CloseCode, retry_after_ms: int | None = None) -> str:

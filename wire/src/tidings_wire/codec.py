@@ -19,7 +19,7 @@ from tidings_wire.frames.registry import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF,
 from tidings_wire.frames.structs import ErrorBody
 
 REQUEST_INVALID: Final = "request_invalid"
-UNKNOWN_REQUEST: Final = "request_unknown"
+UNKNOWN_REQUEST: Final = "unknown_request"
 
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS: Final = re.compile(rb"[^\[\]{}]+")

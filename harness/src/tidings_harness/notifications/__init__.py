@@ -1,1 +1,1 @@
-"""Inboxes under attack: notices and broadcasts are sent, read, marked and taken back; what everybody saw is checked."""
+"""Inboxes under attack: notifications and broadcasts are sent, read, marked and taken back; what everybody saw is checked."""

@@ -2,7 +2,7 @@
 what must be read.
 
 A broadcast has a second (`BOUND_NS`) from its answer until everybody has it, and so has a redaction, and an expiry, for
-clocks that disagree; a look counts from when it was begun, so that no machine is too slow for the rules. A direct notice
+clocks that disagree; a look counts from when it was begun, so that no machine is too slow for the rules. A direct notification
 and the last step of a ramp are to be there when all is quiet.
 """
 
@@ -89,7 +89,7 @@ def _each_look(
     rule: InboxRule, facts: InboxHistoryIndex, find: Callable[[InboxRead], Iterable[int]]
 ) -> _Found:
     said = (
-        f"{look.user}, look at {look.begun_ns / 1e9:.3f}: {facts.begun[number].action if number in facts.begun else 'notice'} {number}"
+        f"{look.user}, look at {look.begun_ns / 1e9:.3f}: {facts.begun[number].action if number in facts.begun else 'notification'} {number}"
         for look in facts.reads
         for number in find(look)
     )
@@ -212,7 +212,7 @@ def _marks(facts: InboxHistoryIndex) -> _Found:
 
 
 def _held(facts: InboxHistoryIndex) -> dict[str, dict[int, float]]:
-    """By user: from when a notice is surely read. A mark of all takes what its user was shown before it."""
+    """By user: from when a notification is surely read. A mark of all takes what its user was shown before it."""
     found: dict[str, dict[int, float]] = {}
     for (user, number), span in facts.marks.items():
         found.setdefault(user, {})[number] = span.done

@@ -1,4 +1,4 @@
-"""`tidings-harness notices run | check | mutants`."""
+"""`tidings-harness notifications run | check | mutants`."""
 
 import asyncio
 import sys
@@ -18,9 +18,9 @@ from tidings_harness.options import friendly_errors, installation_options, token
 from tidings_harness.workload.target import TargetInstallation
 
 
-@click.group(name="notices")
+@click.group(name="notifications")
 def group() -> None:
-    """The same for inboxes: notices and broadcasts are sent, read, marked and taken back."""
+    """The same for inboxes: notifications and broadcasts are sent, read, marked and taken back."""
 
 
 @group.command()
@@ -33,7 +33,7 @@ def group() -> None:
     envvar="TIDINGS_API_KEY",
     show_envvar=True,
     required=True,
-    help="Of the tenant's server, with the scope `notices`; better in the environment than in a command.",
+    help="Of the tenant's server, with the scope `notifications`; better in the environment than in a command.",
 )
 @click.option("--users", type=click.IntRange(2), default=8, show_default=True)
 def run(

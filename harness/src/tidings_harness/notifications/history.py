@@ -1,6 +1,6 @@
 """What happened to inboxes, a line of JSON for each event, in the kernel's hands before the deed that it tells of.
 
-A notice is known by the number of the deed that sent it, which stands in its message: also one whose answer was lost.
+A notification is known by the number of the deed that sent it, which stands in its message: also one whose answer was lost.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self, final
 import msgspec
 from msgspec import Struct
 
-FILE: Final = "notices.jsonl"
+FILE: Final = "notifications.jsonl"
 
 
 class Action(StrEnum):
@@ -33,7 +33,7 @@ class ActionOutcome(StrEnum):
 
 
 class ActionStarted(Struct, frozen=True, kw_only=True, tag="begun"):
-    """`users`: whom it reaches, or who does it. `of`: the notices that it is about.
+    """`users`: whom it reaches, or who does it. `of`: the notifications that it is about.
 
     `expires_ns`: when it is over, 0 for never. `ramp`: of a broadcast that comes in steps, their percents.
     """

@@ -62,20 +62,20 @@ class InboxHistoryIndex:
         ]
 
     def _redactions(self) -> dict[int, InboxSpan]:
-        """By notice; the earliest of each, if there were several."""
+        """By notification; the earliest of each, if there were several."""
         found: dict[int, InboxSpan] = {}
         for each in self._of(Action.REDACT):
-            for notice in each.of:
-                before, span = found.get(notice, NEVER), self.span(each.number)
-                found[notice] = InboxSpan(min(before.begun, span.begun), min(before.done, span.done))
+            for notification in each.of:
+                before, span = found.get(notification, NEVER), self.span(each.number)
+                found[notification] = InboxSpan(min(before.begun, span.begun), min(before.done, span.done))
         return found
 
     def _marks(self) -> dict[tuple[str, int], InboxSpan]:
-        """By user and notice."""
+        """By user and notification."""
         found: dict[tuple[str, int], InboxSpan] = {}
         for each in self._of(Action.READ):
-            for notice in each.of:
-                key = (each.users[0], notice)
+            for notification in each.of:
+                key = (each.users[0], notification)
                 before, span = found.get(key, NEVER), self.span(each.number)
                 found[key] = InboxSpan(min(before.begun, span.begun), min(before.done, span.done))
         return found

@@ -1,4 +1,4 @@
-"""How long a notice is there and to how many it comes: drawn for each send, and as the API takes it."""
+"""How long a notification is there and to how many it comes: drawn for each send, and as the API takes it."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ _RAMPS: Final = ((30, EVERYBODY), (20, 60, EVERYBODY), (25, 50))
 
 
 class NotificationLifetime(NamedTuple):
-    """For how long a notice is there, 0 for as long as may be; and to how many percent it comes, step by step."""
+    """For how long a notification is there, 0 for as long as may be; and to how many percent it comes, step by step."""
 
     life_s: float = 0.0
     ramp: tuple[int, ...] = ()

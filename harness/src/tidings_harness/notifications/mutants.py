@@ -76,8 +76,10 @@ def _told(user: str, number: int) -> Callable[[Sequence[Event]], list[Event]]:
 
 MUTANTS: Final = {
     "a_broadcast_not_there": InboxMutant(InboxRule.THERE, _looks(_without(1), which=_of(USERS[4]))),
-    "a_notice_lost": InboxMutant(InboxRule.THERE, _looks(_without(16), which=_of(USERS[4], is_last=True))),
-    "a_notice_twice": InboxMutant(
+    "a_notification_lost": InboxMutant(
+        InboxRule.THERE, _looks(_without(16), which=_of(USERS[4], is_last=True))
+    ),
+    "a_notification_twice": InboxMutant(
         InboxRule.ONCE, _looks(_with(SeenNotification(1, is_read=False)), which=_of(USERS[4]))
     ),
     "shown_outside_its_segment": InboxMutant(

@@ -84,14 +84,14 @@ class InboxUser:
         """The whole list, page by page."""
         counts = self._inbox.counts
         at_least = counts.broadcasts_up_to if counts else 0
-        begun, seen, below, first = time.monotonic_ns(), list[SeenNotification](), None, None
-        while first is None or below is not None:
-            page = await self._inbox.list(limit=_PAGE, below=below)
-            first, below = first or page, page.below
-            for notice in page.notices:
-                number = int(notice.message["number"])
-                self._ids[number] = notice.id
-                seen.append(SeenNotification(number, notice.is_read))
+        begun, seen, cursor, first = time.monotonic_ns(), list[SeenNotification](), None, None
+        while first is None or cursor is not None:
+            page = await self._inbox.list(limit=_PAGE, cursor=cursor)
+            first, cursor = first or page, page.cursor
+            for notification in page.notifications:
+                number = int(notification.message["number"])
+                self._ids[number] = notification.id
+                seen.append(SeenNotification(number, notification.is_read))
         self._unread = [each.number for each in seen if not each.is_read]
         return InboxRead(
             user=self.user,
@@ -138,6 +138,6 @@ class InboxUser:
             return  # told by what is missing in the end
 
     def _heard(self, news: BroadcastUpdate) -> None:
-        for notice in news.added:
-            number = int(notice.message["number"])
+        for notification in news.added:
+            number = int(notification.message["number"])
             self._journal.note(PushReceived(user=self.user, connection=self._connection, number=number))

@@ -25,7 +25,7 @@ _NOT_FINAL: Final = {408, 425, 429}
 _SENDERS: Final = 2
 _OVER_S: Final = 1.5
 _MAX_LIVE: Final = 60
-"""So many notices are live at most: more are taken back, so that a list stays a few pages."""
+"""So many notifications are live at most: more are taken back, so that a list stays a few pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class TenantServer:
             if answer.is_success:
                 return ActionOutcome.OK, answer.json() if answer.content else None
             if answer.status_code in _REFUSED and answer.status_code not in _NOT_FINAL:
-                # an earlier try may have been taken, and the notice be over by now
+                # an earlier try may have been taken, and the notification be over by now
                 return ActionOutcome.UNKNOWN if attempt else ActionOutcome.FAILED, answer.text
             await asyncio.sleep(_RETRY_S)
         return ActionOutcome.UNKNOWN, None
@@ -113,7 +113,7 @@ class TenantServer:
         await self._send(Action.BROADCAST, users, "broadcasts", more, terms)
 
     async def direct(self, users: Sequence[str], terms: NotificationLifetime) -> None:
-        await self._send(Action.DIRECT, users, "notices", {"uids": list(users)}, terms)
+        await self._send(Action.DIRECT, users, "notifications", {"user_ids": list(users)}, terms)
 
     async def redact(self) -> None:
         there = [each for each in self.sent if not each.is_gone]
@@ -122,7 +122,9 @@ class TenantServer:
         which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
         which.is_redacted = True
         number = self._journal.begin(Action.REDACT, (), [which.number])
-        outcome, _ = await self.ask("DELETE", f"/v1/inboxes/{self._load.inbox}/notices/{which.notification}")
+        outcome, _ = await self.ask(
+            "DELETE", f"/v1/inboxes/{self._load.inbox}/notifications/{which.notification}"
+        )
         self._journal.end(number, outcome)
         if outcome is not ActionOutcome.OK:
             # whether it is shown nobody knows
@@ -264,11 +266,13 @@ async def read_inbox_over_rest(api: str, load: NotificationLoad, user: str) -> I
     begun, seen, cursor = time.monotonic_ns(), list[SeenNotification](), ""
     async with httpx.AsyncClient(base_url=api, headers=headers, timeout=10, trust_env=False) as http:
         while True:
-            answer = await http.get(f"/v1/inboxes/{load.inbox}/notices?limit=100{cursor}")
+            answer = await http.get(f"/v1/inboxes/{load.inbox}/notifications?limit=100{cursor}")
             if not answer.is_success:
                 return None
             page = answer.json()
-            seen += [SeenNotification(each["message"]["number"], each["is_read"]) for each in page["notices"]]
+            seen += [
+                SeenNotification(each["message"]["number"], each["is_read"]) for each in page["notifications"]
+            ]
             if page.get("cursor") is None:
                 break
             cursor = f"&cursor={page['cursor']}"

@@ -78,13 +78,18 @@ class RestClient:
         await self._http.aclose()
 
     async def group(self, owner: str, members: Sequence[str]) -> str:
-        body = {"name": "harness", "members": list(members), "client_message_id": uuid.uuid4().hex}
-        made = await self._ask("POST", "/v1/groups", owner, body)
+        body = {
+            "type": "group",
+            "name": "harness",
+            "members": list(members),
+            "client_message_id": uuid.uuid4().hex,
+        }
+        made = await self._ask("POST", "/v1/chats", owner, body)
         chat: str = made["id"]
         return chat
 
     async def direct(self, one: str, other: str) -> str:
-        made = await self._ask("POST", "/v1/directs", one, {"user": other})
+        made = await self._ask("POST", "/v1/chats", one, {"type": "direct", "user": other})
         chat: str = made["id"]
         return chat
 

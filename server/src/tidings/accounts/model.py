@@ -18,7 +18,7 @@ class Scope(StrEnum):
     """Read and write chats as a user of the tenant, who is named in each request."""
     USERS = "users"
     """Create, change and read users; end their sessions."""
-    NOTIFICATIONS = "notices"
+    NOTIFICATIONS = "notifications"
     """Configure inboxes; send, change and recall notifications; read their jobs and users' inboxes."""
 
 

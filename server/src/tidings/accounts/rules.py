@@ -43,7 +43,7 @@ def to_public_error(why: CredentialRejectedError) -> TidingsError:
         Code.CREDENTIAL_INVALID,
         "Invalid credential.",
         hint="Operators: `tidings token check` explains a user's token, and the security log has an event "
-        "`credential_refused` with the reason.",
+        "`credential_rejected` with the reason.",
     )
 
 

@@ -40,7 +40,7 @@ def history_response(
             "entries": [
                 _entry(chat, each, reader, statuses.get(each.entry.sequence)) for each in page.entries
             ],
-            "covers": {"after": page.after, "up_to": page.up_to},
+            "covered_range": {"after": page.after, "up_to": page.up_to},
             "has_older": page.has_older,
             "has_newer": page.has_newer,
         }
@@ -65,7 +65,7 @@ def _entry(
     }
     if entry.sender == reader:
         out["client_message_id"] = entry.client_key
-    if status is not None and status.is_counted:
+    if status is not None and status.has_receipts:
         out["status"] = status.status
     if content is not None:
         _add_content(out, content)

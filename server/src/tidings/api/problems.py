@@ -20,7 +20,10 @@ _PLACES = {"body", "query", "path", "header", "cookie"}
 _FIELD_TEXTS = {
     "extra_forbidden": "There is nothing of this name here.",
     "missing": "It is missing.",
+    "union_tag_invalid": "The `type` is unknown.",
+    "union_tag_not_found": "The `type` is missing.",
 }
+_UNION_TAGS = {"direct", "group"}
 _FORMS = {
     PART: "It has printable ASCII characters only: no blanks, and none of `#`, `*`, `/`.",
     USER_PART: f"It has {USER_ID_DESCRIPTION}.",
@@ -36,7 +39,7 @@ def to_validation_error(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
     more = f" ({len(faults) - 1} more)" if len(faults) > 1 else ""
     return TidingsError(
         Code.REQUEST_INVALID,
-        f"{first['place']} {first['pointer'] or '/'}: {first['detail']}{more}",
+        f"{first['location']} {first['pointer'] or '/'}: {first['detail']}{more}",
         details={"errors": told},
     )
 
@@ -44,8 +47,10 @@ def to_validation_error(faults: Sequence[Mapping[str, Any]]) -> TidingsError:
 def _fault(fault: Mapping[str, Any]) -> dict[str, str]:
     place, *rest = fault["loc"] or ("body",)
     is_known = place in _PLACES
-    pointer = _pointer(rest if is_known else fault["loc"])
-    return {"place": place if is_known else "body", "pointer": pointer, "detail": _detail(fault)}
+    steps = rest if is_known else list(fault["loc"])
+    # Pydantic puts the tag of a union, here the type of a chat, before the field. The body has no such level.
+    pointer = _pointer(steps[1:] if len(steps) > 1 and steps[0] in _UNION_TAGS else steps)
+    return {"location": place if is_known else "body", "pointer": pointer, "detail": _detail(fault)}
 
 
 def _detail(fault: Mapping[str, Any]) -> str:

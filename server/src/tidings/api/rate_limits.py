@@ -48,7 +48,7 @@ async def charge_members(limits: ApiLimits, tenant: TenantId, user: UserId, coun
 
 
 async def charge_recipients(limits: ApiLimits, tenant: TenantId, count: int) -> None:
-    """The same for a notice, which a tenant's server sends."""
+    """The same for a notification, which a tenant's server sends."""
     await _charge(limits, tenant, None, count // _RECIPIENTS_PER_TOKEN)
 
 

@@ -85,10 +85,8 @@ _DIRECT_MARK, _GROUP_MARK = "d", "g"
 
 
 def direct_chat_key(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
-    """Return the key of the direct chat of two users, the same for both orders.
-
-    Race: both users create the chat at the same time. Both derive the same key, so one chat is created.
-    """
+    """Return the key of the direct chat of two users, the same for both orders."""
+    # Race: both users create the chat at the same time. Both derive the same key, so one chat is created.
     return ChatKey(tenant, ChatId(_DIRECT_MARK + _digest("#".join(sorted((one, other))))))
 
 

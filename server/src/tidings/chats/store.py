@@ -22,8 +22,8 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import (
@@ -57,61 +57,47 @@ class DynamoChatStore:
         return () if row is None else row.intervals
 
     async def chat(self, chat: ChatKey) -> Chat | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else items.chat_from_item(item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else items.membership_from_item(item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
         keys = [items.membership_key(chat, user) for user in dict.fromkeys(users)]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         rows = (items.membership_from_item(item) for item in found)
         return {row.user: row for row in rows}
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
         found: list[Membership] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
                 found += [items.membership_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], blocked: UserId) -> set[UserId]:
         """Return the users among `users` who block `blocked`."""
         keys = [items.block_key(tenant, user, blocked) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.FIND_BLOCKS, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]) for item in found}
 
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_MANY, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         rows = (items.chat_from_item(item) for item in found)
         return {row.key.chat: row for row in rows}
 
     async def find_chat(self, chat: ChatKey) -> Chat | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
-        except DynamoError as error:
-            raise_read_error(error)
         # Race: the chat was created just before and the replica that answered does not have it yet. Read again,
         # strongly consistent, before the caller reports that it does not exist.
         return await self.chat(chat) if item is None else items.chat_from_item(item)
@@ -151,10 +137,8 @@ class DynamoChatStore:
         return MemberPage(others, others[-1] if others and page.start is not None else None)
 
     async def _page(self, pattern: AccessPattern, query: Query) -> QueryPage[Item]:
-        try:
+        with translate_read_errors:
             return await self._client.query(pattern, query)
-        except DynamoError as error:
-            raise_read_error(error)
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
         no_chat = Check(table=_CHATS, key={"chat_id": chat_key(chat)}, condition=ABSENT)

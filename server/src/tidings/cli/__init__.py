@@ -27,7 +27,7 @@ COMMANDS = {
     "job": "Jobs of sends and recalls: show progress, pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
     "restored": "Finish a restore from a backup or a failover: start a new epoch.",
-    "run": "Run a process: api, gateway, delivery, relay or notices.",
+    "run": "Run a process: api, gateway, delivery, relay or notifications.",
     "relay": "Repair chats that the relay cannot repair automatically.",
     "segment": "Segments for broadcasts: predicates over profiles, and versioned lists.",
     "tables": "The DynamoDB tables: plan, apply, check.",

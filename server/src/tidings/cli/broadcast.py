@@ -56,7 +56,7 @@ def send(
         tracks_reads=track_reads,
     )
     sent = run_with_inboxes(lambda cases: cases.broadcast.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notice   {sent.notification}\nsequence {sent.status.sequence or '-'}")
+    echo(f"notification   {sent.notification}\nsequence {sent.status.sequence or '-'}")
     for job in sent.jobs:
         echo(f"job      {job}")
 
@@ -64,43 +64,45 @@ def send(
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def show(tenant: str, inbox: str, notice: str) -> None:
+@click.argument("notification")
+def show(tenant: str, inbox: str, notification: str) -> None:
     """Show the state of a broadcast: its share of users, and the time of a recall."""
-    _show(tenant, inbox, notice)
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
+@click.argument("notification")
 @click.argument("percent", type=click.IntRange(1, 100))
-def ramp(tenant: str, inbox: str, notice: str, percent: int) -> None:
+def ramp(tenant: str, inbox: str, notification: str, percent: int) -> None:
     """Show the broadcast to PERCENT of its users."""
     run_with_inboxes(
-        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notice), percent)
+        lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notification), percent)
     )
-    _show(tenant, inbox, notice)
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def halt(tenant: str, inbox: str, notice: str) -> None:
+@click.argument("notification")
+def halt(tenant: str, inbox: str, notification: str) -> None:
     """Stop all further steps of a ramp. Users who have the broadcast keep it."""
-    run_with_inboxes(lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notice)))
-    _show(tenant, inbox, notice)
+    run_with_inboxes(
+        lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notification))
+    )
+    _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.argument("notice")
-def recall(tenant: str, inbox: str, notice: str) -> None:
+@click.argument("notification")
+def recall(tenant: str, inbox: str, notification: str) -> None:
     """Hide the broadcast from all users, and delete its content."""
-    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notice)))
-    _show(tenant, inbox, notice)
+    run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notification)))
+    _show(tenant, inbox, notification)
 
 
 @group.command()
@@ -127,7 +129,7 @@ def _show(tenant: str, inbox: str, notification: str) -> None:
         )
         reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        echo(f"notice   {notification}\nto       {_recipients(content)}")
+        echo(f"notification   {notification}\nto       {_recipients(content)}")
         echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
             echo(

@@ -148,10 +148,10 @@ def send(
     """Send a notification to users. `tidings job watch` shows the progress."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
     wish = SendNotificationRequest(
-        uids=[check_user_id(user) for user in named], message=parse_object(message), category=category
+        user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
     )
     sent = run_with_inboxes(lambda cases: cases.sender.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notice {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
+    echo(f"notification {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
 
 
 @group.command()
@@ -165,7 +165,7 @@ def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     explained = run_with_inboxes(lambda cases: cases.queries.explain(owner, limit))
     explanation = explained.snapshot
     echo(f"unread {explanation.total}, unseen {explanation.unseen}")
-    table = SafeTable("notice", "counted", "why", "since")
+    table = SafeTable("notification", "counted", "why", "since")
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, format_ms(at_ms))
     SafeConsole().print(table)
@@ -252,6 +252,6 @@ def _show(inbox: Inbox) -> None:
     table.add_row("schema", "-" if inbox.schema is None else f"version {inbox.schema_version}")
     table.add_row("retention", _kept(inbox.retention_days))
     lives = "until retention ends it" if inbox.expires_after_s is None else f"{inbox.expires_after_s} s"
-    table.add_row("a notice lives", lives)
+    table.add_row("a notification lives", lives)
     table.add_row("version", f"{inbox.version}, of {format_ms(inbox.updated_ms)}")
     SafeConsole().print(table)

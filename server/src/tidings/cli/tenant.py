@@ -90,7 +90,7 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--push-previews/--no-push-previews",
                 default=None,
-                help="Events of `unreached` contain the beginning of a message.",
+                help="Events of the topic `offline` contain the beginning of a message.",
             ),
             click.option(
                 "--rate",

@@ -54,6 +54,8 @@ class CachedAudience:
 
     def follow(self, chat: ChatKey, run: Sequence[Entry]) -> None:
         """Advance or drop the chat's snapshot. Call before the run is processed; it has no gaps."""
+        # Race: another process appends a join or leave while this worker has a cached audience. The worker receives
+        # that entry in order before any later one, so it drops the audience before it fans out an entry that follows.
         cached = self._cache.get(chat)
         newer = [] if cached is None else [entry for entry in run if entry.sequence > cached.as_of]
         if cached is None or not newer:

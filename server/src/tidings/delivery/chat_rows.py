@@ -95,6 +95,8 @@ class ChatRowProjector:
 
     async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> MissedRange | None:
         """Write the rows and heads of entries, one write per row and run. Return entries that rows had missed."""
+        # Race: after a rebalance, the previous and the new worker of a partition may write the same rows. Every write
+        # is conditional on newer parts, so the order of the two does not matter.
         first_missed: list[int] = []
         up_to = 0
         for run in rules.split_runs(entries):
@@ -117,7 +119,8 @@ class ChatRowProjector:
             becomes_large = small[-1].sequence == since
             missed = await self._small(chat, small, members, is_large=becomes_large)
             if becomes_large:
-                # Write the head last. A reader that finds a head relies on `is_large` being set in every row.
+                # Race: a gateway resumes a member while the worker writes. A gateway that finds a head relies on
+                # `is_large` being set in every row, so the worker writes the head after all rows.
                 await self._writer.raise_head(chat, RowUpdate(head=LogPosition(since, small[-1].ordinal)))
         if large:
             missed = _lower(missed, await self._large(chat, large, since))
@@ -162,7 +165,8 @@ class ChatRowProjector:
         await gather_limited(self._writer.raise_row(chat, user, update) for user, update in updates)
         for change in redacted:
             await self._redact_rows(chat, change, shown[change])
-        # Write the head last: a head at n proves that the rows of users who joined or left up to n are written.
+        # Race: a gateway reads rows, then heads, while the worker writes. A head at n must prove that the rows of users
+        # who joined or left up to n are written, so the worker writes the head after them.
         head = rules.row_update_for(UserId(""), run)
         before = await self._writer.raise_head(chat, replace(head, shown=shown[newest] if newest else None))
         if before < since:

@@ -70,6 +70,8 @@ class Fanout:
         found = await self._look_up_routes(dict.fromkeys(user for plan in plans for user in plan.users))
         deferred.add((plan.chat for plan in plans if not found.unknown.isdisjoint(plan.users)), found.failure)
         await self._failpoints.hit("worker.looked_up")
+        # Race: a device registers at a gateway after our look-up, so it gets no push. Its gateway reads the chat rows
+        # after the registration, and the worker has written them before the look-up: the device reads the entries.
         connected = await self._push(plans, found.found, deferred)
         await self._failpoints.hit("worker.pushed")
         queued = [
@@ -144,10 +146,10 @@ class Fanout:
     async def _remove_stale(self, routes: RoutesByUser, sent: LookupResult[GatewayId, bool]) -> set[UserKey]:
         """Delete routes to gateways without a subscription. Return the users that still have a route.
 
-        Race: a device reconnects to another gateway after our look-up and registers a new route. Each delete compares
-        gateway and epoch, so it removes the old route only. A user at a gateway that did not answer counts as
-        connected.
+        A user at a gateway that did not answer counts as connected.
         """
+        # Race: a gateway dies, and its device registers a route at another gateway after our look-up. Each delete
+        # compares gateway and epoch, so the worker removes the old route only.
         gone = {gateway for gateway, is_subscribed in sent.found.items() if not is_subscribed}
         stale = [
             (DeviceKey(*user, route.device), route)
@@ -155,7 +157,7 @@ class Fanout:
             for route in found
             if route.gateway in gone
         ]
-        self._stats.stale += len(stale)
+        self._stats.stale_route += len(stale)
         removed = await gather_results(
             self._routes.remove(device, route.gateway, route.epoch) for device, route in stale
         )
@@ -167,7 +169,7 @@ class Fanout:
 
     async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats) -> None:
         queued = await self._put(queued, deferred)
-        self._stats.kept += sum(len(batch.messages) for batch in queued)
+        self._stats.queued += sum(len(batch.messages) for batch in queued)
         await self._failpoints.hit("worker.pending_put")
         # Race: a device registers after our route look-up but before we write the offline-queue item, and its gateway
         # drains the queue in between. Look up again and signal the new gateway to resume; otherwise the message would
@@ -182,7 +184,7 @@ class Fanout:
             for batch in queued
             if batch.user_key not in connected and batch.user_key not in found.unknown
         ]
-        self._stats.unreached += len(offline)
+        self._stats.offline += len(offline)
         await gather_limited(self._notify_offline(*batch) for batch in offline)
 
     async def _put(
@@ -218,10 +220,12 @@ class Fanout:
         for (tenant, user), found in routes.items():
             for gateway, devices in group_by_gateway(user, found).items():
                 signals.setdefault(gateway, []).append(ResumeSignal(tenant, user, devices))
+        # Race: the device disconnects between the second look-up and this signal. Its gateway ignores the signal, and
+        # the device reads the queue at its next connection.
         sent = await self._send({gateway: tuple(messages) for gateway, messages in signals.items()})
         unsignalled = {(s.tenant, s.user) for gateway in sent.unknown for s in signals[gateway]}
         deferred.add((batch.chat for batch in queued if batch.user_key in unsignalled), sent.failure)
-        self._stats.rung += len(routes)
+        self._stats.resume_signalled += len(routes)
         return await self._remove_stale(routes, sent)
 
 

@@ -120,7 +120,7 @@ class ChatFlags(Struct, frozen=True, kw_only=True):
 
 
 class LastMessageState(StrEnum):
-    ACTIVE = "there"
+    ACTIVE = "active"
     EPHEMERAL = "ephemeral"
     EXPIRED = "expired"
     REDACTED = "redacted"
@@ -197,7 +197,7 @@ class DeliveryStatus(StrEnum):
 
 
 class MessageStatus(Struct, frozen=True, kw_only=True):
-    """The status of one message. `delivered_to` includes `read_by`. `is_counted` is False in large chats."""
+    """The status of one message. `delivered_to` includes `read_by`. `has_receipts` is False in large chats."""
 
     sequence: int
     status: DeliveryStatus
@@ -205,7 +205,7 @@ class MessageStatus(Struct, frozen=True, kw_only=True):
     read_by: tuple[UserId, ...] = ()
     read_at_ms: tuple[tuple[UserId, int], ...] = ()
     """Read times of the users in `read_by`, where known."""
-    is_counted: bool = True
+    has_receipts: bool = True
 
 
 OfflineQueueKey = NewType("OfflineQueueKey", str)
@@ -268,10 +268,10 @@ class DeliveryStats:
 
     handled: int = 0
     repeated: int = 0
-    filled: int = 0
+    backfilled: int = 0
     pushed: int = 0
-    stale: int = 0
-    kept: int = 0
-    rung: int = 0
-    unreached: int = 0
-    late: int = 0
+    stale_route: int = 0
+    queued: int = 0
+    resume_signalled: int = 0
+    offline: int = 0
+    deferred: int = 0

@@ -112,11 +112,7 @@ class OfflineQueueRedactor:
     """Remove redacted messages from offline queues, and their reactions."""
 
     def __init__(
-        self,
-        queue: OfflineQueue,
-        audience: AudienceReader,
-        log: LogReader,
-        clear_reactions: ClearReactions,
+        self, queue: OfflineQueue, audience: AudienceReader, log: LogReader, clear_reactions: ClearReactions
     ) -> None:
         self._queue = queue
         self._audience = audience
@@ -128,6 +124,8 @@ class OfflineQueueRedactor:
         for entry in run:
             if entry.kind is not EntryKind.REDACTION or entry.refers_to is None:
                 continue
+            # Race: a gateway drains a user's queue before the worker withdraws the message. The device receives the
+            # message as it was queued, and after it the redaction entry, which removes it from the device.
             await self._clear_reactions(chat, entry.refers_to)
             message = await self._log.one(chat, entry.refers_to)
             if message is not None and entry.created_at_ms - message.created_at_ms < OFFLINE_RETENTION_MS:

@@ -69,6 +69,8 @@ class WatermarkService:
         self, chat: ChatKey, user: UserId, update: WatermarkUpdate, *, is_read: bool = False
     ) -> ChatRow:
         row = update.row
+        # Race: two devices of a user raise the same watermark. The store's condition lets the higher one win, and only
+        # a call that has advanced the row notifies; it reports the row as written, never a lower value.
         if update.has_risen:
             self._on_advanced(
                 WatermarkAdvanced(
@@ -88,6 +90,8 @@ class WatermarkService:
         return LogPosition(sequence, entry.ordinal)
 
     async def _unread(self, chat: ChatKey, row: ChatRow) -> int:
+        # Race: the worker raises the head after this row was written. The head is read last, so the count includes the
+        # new message, as it does for a reader that comes later.
         if not row.known.is_large:
             return rules.unread_count(row)
         heads = await self._row_reader.heads(chat.tenant, [chat.chat])
@@ -106,7 +110,7 @@ class MessageStatusReader:
         audience = await self._audience.of(chat, max(message.sequence for message in messages))
         if audience.large_since is not None:
             return [
-                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, is_counted=False)
+                MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, has_receipts=False)
                 for m in messages
             ]
         reader = next((member for member in audience.members if member.user == user), None)

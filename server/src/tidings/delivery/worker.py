@@ -96,6 +96,8 @@ class DeliveryWorker:
         A chat that a store refuses several times while other chats succeed is deferred instead, so that one throttled
         user or chat does not stop its partition. Its checkpoint does not advance, so the relay republishes it.
         """
+        # Race: the relay republishes entries while the gateways' events of the same entries are still in the topic. Both
+        # are in the chat's partition, so they are processed one after the other, and the second is a repeat.
         chats = group_by_chat(events)
         checkpoints = await self._read_checkpoints(chats)
         started = await gather_results(
@@ -166,11 +168,11 @@ class DeliveryWorker:
     async def _left_by_previous_worker(self, chat: ChatKey, first: Entry) -> list[Entry]:
         """Read the recent entries before `first`, in a chat without a checkpoint.
 
-        Race: the previous worker deferred entries and died, and this worker took over the partition. A checkpoint for
-        `first` would also cover those entries, and no device would receive them. Older entries were processed, or the
-        relay has created a checkpoint below them. Reads pages of 20 until entries are older than two minutes, at most
-        `MAX_DEFERRED_RETRY`.
+        Reads pages of 20 until entries are older than two minutes, at most `MAX_DEFERRED_RETRY` entries.
         """
+        # Race: the previous worker deferred entries and died, and this worker took over the partition. A checkpoint
+        # for `first` would also cover those entries, and no device would receive them. Older entries were processed,
+        # or the relay has created a checkpoint below them.
         found: list[Entry] = []
         end = first.sequence - 1
         while end > 0 and len(found) < MAX_DEFERRED_RETRY:
@@ -185,11 +187,10 @@ class DeliveryWorker:
         return found
 
     async def _deferred_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
-        """Read the deferred entries before `first`, so that they are pushed together with the following ones.
-
-        Race: with two pushes, a user's shard may be silent at the look-up of the first push and answer at the second.
-        The user's device would then receive the later entries first.
-        """
+        """Read the deferred entries before `first`, so that they are pushed together with the following ones."""
+        # Race: the worker pushes deferred entries, then new ones, in two pushes, while a Redis shard recovers. The
+        # look-up of the first push misses a user of the shard and the second finds them, so their device would
+        # receive the later entries first.
         found: list[Entry] = []
         while self._progress.get(chat).first_deferred and at + 1 < first and len(found) < MAX_DEFERRED_RETRY:
             page = await self._deps.log.between(chat, at, first - 1)
@@ -197,7 +198,7 @@ class DeliveryWorker:
                 break
             found += page
             at = page[-1].sequence
-        self._stats.filled += len(found)
+        self._stats.backfilled += len(found)
         return found
 
     async def _fill_gaps(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
@@ -214,7 +215,7 @@ class DeliveryWorker:
     async def _process_from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
         is_pushed = True
         while after < up_to and (entries := await self._deps.log.between(chat, after, up_to)):
-            self._stats.filled += len(entries)
+            self._stats.backfilled += len(entries)
             is_pushed &= await self._process_run(chat, entries)
             after = entries[-1].sequence
         return is_pushed
@@ -229,6 +230,9 @@ class DeliveryWorker:
 
     async def _write_rows(self, chat: ChatKey, run: EntryRun) -> int | None:
         """Do step 2. Return the sequence from which everything up to the run is processed; None if deferred."""
+        # Race: a gateway resumes a device while this worker delivers. The gateway registers the route, then reads
+        # rows; the worker writes rows, then looks up routes. So either the gateway reads the new row, or the worker
+        # finds the route. Rows must therefore be written before the look-up.
         self._deps.audience.follow(chat, run)
         missed = await self._deps.rows.handle(chat, run)
         await self._deps.redactor.redact(chat, run)
@@ -269,7 +273,9 @@ class DeliveryWorker:
         for each in written:
             if each.chat in deferred.chats:
                 self._progress.get(each.chat).defer(each.first, each.last)
-                self._stats.late += each.last - each.first + 1
+                self._stats.deferred += each.last - each.first + 1
+        # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
+        # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.
         await gather_limited(
             (self._checkpoint(each) for each in written if each.chat not in deferred.chats),
             MAX_CONCURRENT_CHATS,
@@ -278,12 +284,10 @@ class DeliveryWorker:
         return deferred.failed
 
     async def _checkpoint(self, run: _WrittenRows) -> None:
-        """Do step 5. If the checkpoint is behind `first`, process the entries in between, then advance it.
-
-        Race: the previous worker of the partition died before entries below `first` were pushed. Push them again
-        together with the run: a user who joined and left in between starts with these entries and must receive the
-        leave too.
-        """
+        """Do step 5. If the checkpoint is behind `first`, process the entries in between, then advance it."""
+        # Race: the previous worker of the partition died, or deferred, before entries below `first` were pushed, and
+        # this worker has pushed the run. Push them again together with the run: a user who joined and left in between
+        # starts with the earlier entries and must receive the leave too.
         progress, (first, last) = self._progress.get(run.chat), (run.first, run.last)
         processed = progress.processed_before(first)
         for _ in range(_CHECKPOINT_ATTEMPTS):
@@ -303,6 +307,8 @@ class DeliveryWorker:
 
     async def _restore_checkpoint(self, chat: ChatKey, first: int, processed: int) -> None:
         """Write the checkpoint of processed entries that were received again: Redis may have lost it."""
+        # Race: the relay finds no checkpoint after Redis lost its data and republishes entries that this worker has
+        # processed. Without a new checkpoint, the relay would republish them again and again.
         try:
             checkpoint = await self._deps.checkpoints.advance(chat, first, processed)
             if checkpoint < processed:
@@ -312,7 +318,7 @@ class DeliveryWorker:
 
     def _defer(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
         self._progress.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
-        self._stats.late += len(run)
+        self._stats.deferred += len(run)
 
     def _log_deferred(self, reason: str) -> None:
         """Log at most once a minute: one part of Redis may be unavailable for many batches."""

@@ -157,7 +157,7 @@ class SeedData:
         """Create users, chats and the inbox, and return the ids of the chats by kind."""
         for user, name in DEMO_USERS.items():
             await self._call_api("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
-        direct = await self._as("anna", "POST", "/v1/directs", {"user": "ben"})
+        direct = await self._as("anna", "POST", "/v1/chats", {"type": "direct", "user": "ben"})
         chats = {"direct": str(direct["id"]), "group": await self._group()}
         # the direct chat last: lists show the newest activity first, and the quick start uses this chat
         await self._talk(chats["group"], "group", _GROUP_TALK)
@@ -170,17 +170,19 @@ class SeedData:
         listed = await self._call_api("GET", "/v1/inboxes", self._keys.server)
         if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
             return
-        path, notice = f"/v1/inboxes/{_INBOX}", {"uids": list(DEMO_USERS), "message": _WELCOME}
+        path, notification = f"/v1/inboxes/{_INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
         await self._call_api("PUT", path, self._keys.server, {"title": "Notifications"})
-        await self._call_api("POST", f"{path}/notices", self._keys.server, notice, key="dev-welcome")
+        await self._call_api(
+            "POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome"
+        )
 
     async def _group(self) -> str:
         listed = await self._as("anna", "GET", "/v1/chats")
         for chat in listed["chats"]:
             if chat["type"] == "group" and chat.get("name") == _GROUP:
                 return str(chat["id"])
-        wanted = {"name": _GROUP, "members": ["ben", "cleo"]}
-        made = await self._as("anna", "POST", "/v1/groups", wanted, key="dev-group")
+        wanted = {"type": "group", "name": _GROUP, "members": ["ben", "cleo"]}
+        made = await self._as("anna", "POST", "/v1/chats", wanted, key="dev-group")
         return str(made["id"])
 
     async def _talk(self, chat: str, name: str, talk: tuple[tuple[str, str], ...]) -> None:

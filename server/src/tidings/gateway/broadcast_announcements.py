@@ -202,7 +202,7 @@ class AnnouncementFactory:
 
     def redacted(self, notification: str, view: BroadcastLogView) -> Announcement:
         """Announce a redaction to all devices that may have the broadcast, without checking its segment."""
-        update = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, gone=(notification,))
+        update = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, removed=(notification,))
         target = AnnouncementTarget(notification, [each.span for each in view.of(notification)])
         return self._announcement(target, _constant_frame(update))
 

@@ -92,7 +92,7 @@ class InboxNotifier:
     ) -> None:
         """Note the broadcasts of an answer, so that they are not announced again. A list counts if it is the unfiltered first page."""
         counts = answer if isinstance(answer, InboxCounts) else answer.counts
-        has_list = isinstance(asked, ListNotifications) and asked.below is None and not asked.is_filtered
+        has_list = isinstance(asked, ListNotifications) and asked.cursor is None and not asked.is_filtered
         self.broadcasts.answered(device, counts.inbox, counts.broadcasts_up_to, has_list=has_list)
 
     def on_left(self, device: ConnectedDevice) -> None:
@@ -155,7 +155,7 @@ async def _inbox_update(cases: InboxUseCases, inbox_key: InboxKey, updates: _Inb
         counts=counts_frame(page.snapshot, inbox),
         added=_in_order(updates.added, shown),
         amended=_in_order([each for each in updates.amended if each not in updates.added], shown),
-        gone=tuple(updates.removed),
+        removed=tuple(updates.removed),
         has_more=updates.has_more,
     )
 

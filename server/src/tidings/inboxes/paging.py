@@ -78,10 +78,10 @@ class CountReason(StrEnum):
     """Why a notification counts or not: the first reason that applies."""
 
     BEFORE_JOINING = "before_joining"
-    NOT_TARGETED = "not_reached"
+    NOT_TARGETED = "not_targeted"
     REDACTED = "redacted"
     EXPIRED = "expired"
-    RETENTION_OVER = "kept_no_longer"
+    RETENTION_OVER = "retention_over"
     ARCHIVED = "archived"
     READ = "read"
     MARKED_ALL = "marked_all"

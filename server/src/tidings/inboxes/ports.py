@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
-from tidings.connections.model import GatewayId, LookupResult, Route
+from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import (
@@ -21,7 +21,7 @@ from tidings.inboxes.model import (
     UnreadCounts,
 )
 from tidings.jobs.model import Job, JobId
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId
 
 
 class DeliveryOutcome(Enum):
@@ -173,26 +173,6 @@ class JobStarter(Protocol):
         ...
 
 
-class ContentKeys(Protocol):
-    """The content keys of one tenant."""
-
-    def fingerprint(self, text: bytes, /) -> bytes: ...
-
-    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
-
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raise `content_unreadable` if the content was not sealed for this location."""
-        ...
-
-
-class InboxKeys(Protocol):
-    """Raises `keys_unavailable` while the key service is unavailable and no key is cached."""
-
-    async def of(self, tenant: TenantId, /) -> ContentKeys: ...
-
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys: ...
-
-
 class InboxEvent(StrEnum):
     """What happened to a user's inbox."""
 
@@ -236,14 +216,6 @@ class NoInboxNotifier:
 
     def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
         pass
-
-
-class RouteLookup(Protocol):
-    async def look_up(
-        self, tenant: TenantId, users: Sequence[UserId]
-    ) -> LookupResult[UserId, Sequence[Route]]:
-        """Return the gateways to which the users' devices are connected."""
-        ...
 
 
 class InboxBus(Protocol):

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
-from tidings.connections.model import GatewayId
+from tidings.connections.model import GatewayId, RouteLookup
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.model import InboxKey, NotificationId
-from tidings.inboxes.ports import InboxBus, InboxEvent, RouteLookup
+from tidings.inboxes.ports import InboxBus, InboxEvent
 from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId

@@ -17,9 +17,10 @@ from tidings.inboxes.model import (
     NotificationRow,
 )
 from tidings.inboxes.paging import CountExplanation, ListEntry, PageCursor, explain_row
-from tidings.inboxes.ports import ContentKeys, ContentStore, InboxKeys
+from tidings.inboxes.ports import ContentStore
 from tidings.inboxes.state import InboxStateService
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.messages.ports import ContentKeys, KeyProvider
 
 MAX_PAGE = 100
 _SCANNED = 2_000
@@ -66,7 +67,7 @@ def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
 
 
 class InboxQueries:
-    def __init__(self, inbox_state: InboxStateService, contents: ContentStore, keys: InboxKeys) -> None:
+    def __init__(self, inbox_state: InboxStateService, contents: ContentStore, keys: KeyProvider) -> None:
         self._state = inbox_state
         self._contents = contents
         self._keys = keys

@@ -14,7 +14,7 @@ from tidings.inboxes.broadcasts.log import BroadcastRollout
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import InboxId, KeyOrigin, NotificationContent, NotificationId, NotificationRow
-from tidings.inboxes.ports import ContentStore, InboxKeys, InboxNotifier, InboxRepository, JobStarter
+from tidings.inboxes.ports import ContentStore, InboxNotifier, InboxRepository, JobStarter
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.jobs.ports import JobStore
@@ -22,6 +22,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
+from tidings.messages.ports import KeyProvider
 
 MAX_VERSIONS = 90
 """One transaction of at most 100 items deletes them all."""
@@ -61,7 +62,7 @@ class RecallService:
         jobs: JobStarter,
         log: BroadcastRollout,
         notifier: InboxNotifier,
-        keys: InboxKeys,
+        keys: KeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes

@@ -15,12 +15,13 @@ from tidings.inboxes import message_schema
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import KeyClaim, KeyOrigin, NotificationContent, NotificationId
-from tidings.inboxes.ports import ContentStore, InboxKeys, JobStarter
+from tidings.inboxes.ports import ContentStore, JobStarter
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
+from tidings.messages.ports import KeyProvider
 
 LATEST_MS = 10**13 - 1
 """Sort keys have 13 digits for a time."""
@@ -66,7 +67,7 @@ class DraftService:
         inboxes: InboxConfigCache,
         contents: ContentStore,
         *,
-        keys: InboxKeys,
+        keys: KeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes
@@ -134,7 +135,7 @@ class DraftService:
 
     async def _new_claim(self, tenant: TenantId, inbox: Inbox, request: NotificationFields) -> KeyClaim:
         keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
-        text = f"{tenant}#{inbox.id}#notice#".encode() + _encode(request)
+        text = f"{tenant}#{inbox.id}#notification#".encode() + _encode(request)
         return KeyClaim(
             notification=NotificationId(encode_ulid(now_ms, secrets.randbits(80))),
             job=encode_ulid(now_ms, secrets.randbits(80)),
@@ -163,7 +164,7 @@ class DraftService:
             raise TidingsError(
                 Code.IDEMPOTENCY_CONFLICT,
                 f"The inbox already has a notification with `host_system_id` {host!r}.",
-                details={"notice_id": first.notification},
+                details={"notification_id": first.notification},
             )
 
 
@@ -171,7 +172,7 @@ MAX_USERS = 100_000
 
 
 class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
-    uids: Sequence[UserId]
+    user_ids: Sequence[UserId]
 
 
 class SendNotificationResult(NamedTuple):
@@ -196,7 +197,7 @@ class NotificationSender:
 
         Idempotent if `key` is given. Raises `request_invalid` and the errors of `DraftService.make`.
         """
-        users = list(dict.fromkeys(request.uids))
+        users = list(dict.fromkeys(request.user_ids))
         if not 0 < len(users) <= MAX_USERS:
             raise TidingsError(Code.REQUEST_INVALID, f"Send to 1 to {MAX_USERS} users at a time.")
         draft = await self._drafts.make(tenant, inbox, request, key)

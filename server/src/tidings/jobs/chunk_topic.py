@@ -1,4 +1,4 @@
-"""Publish chunks to the workers over the topic `notices`, and decode them."""
+"""Publish chunks to the workers over the topic `notifications`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
@@ -14,8 +14,8 @@ from tidings.platform.kafka.records import Record
 from tidings.platform.telemetry import logs
 from tidings.schema.tables.model import KeyPartError, KeyTemplate
 
-CHUNK_GROUP = "notices"
-_TOPIC = "notices"
+CHUNK_GROUP = "notifications"
+_TOPIC = "notifications"
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _encode = msgspec.json.Encoder().encode
 _decode = wrap_decoder(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)

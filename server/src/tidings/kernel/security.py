@@ -120,7 +120,7 @@ FIELDS = "security"
 
 _log = logging.getLogger(LOGGER)
 
-ADDRESS: ContextVar[str] = ContextVar("place", default="")
+ADDRESS: ContextVar[str] = ContextVar("address", default="")
 """The address of the request that is being served; an edge sets it."""
 
 OPERATOR: ContextVar[str] = ContextVar("operator", default="")
@@ -132,8 +132,8 @@ _MAX_WINDOWS = 10_000
 
 
 class SecurityEventKind(StrEnum):
-    CREDENTIAL_REJECTED = "credential_refused"
-    ROW_REJECTED = "row_refused"
+    CREDENTIAL_REJECTED = "credential_rejected"
+    ROW_REJECTED = "row_rejected"
     """A stored credential whose MAC does not verify."""
     CODE_EXHAUSTED = "code_exhausted"
     """A one-time code was tried that has no attempts left, has expired, was used, or never existed."""

@@ -1,6 +1,6 @@
 """Rate-limit kinds, policies, requests for tokens and verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -104,13 +104,11 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
     """Decided in this process's memory, because Redis was unavailable."""
 
 
-class NameKey(Protocol):
-    async def read(self) -> bytes:
-        """Return the key that names are hashed with: the same in every process, at most 64 bytes.
+type ReadNameKey = Callable[[], Awaitable[bytes]]
+"""Returns the key that names are hashed with: the same in every process, at most 64 bytes.
 
-        Raises `TidingsError` while it is unavailable.
-        """
-        ...
+Raises `TidingsError` while it is unavailable.
+"""
 
 
 class Buckets(Protocol):

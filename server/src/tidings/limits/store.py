@@ -8,7 +8,7 @@ from typing import cast
 
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import NO_TENANT, LimitPolicy, NameKey, TakeResult, TokenRequest
+from tidings.limits.model import NO_TENANT, LimitPolicy, ReadNameKey, TakeResult, TokenRequest
 from tidings.limits.rules import token_cost
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -29,9 +29,9 @@ class RedisBuckets:
     append-only file contains them.
     """
 
-    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, read_key: ReadNameKey, *, timeout_s: float) -> None:
         self._redis = redis
-        self._names = names
+        self._read_key = read_key
         self._timeout_s = timeout_s
 
     async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
@@ -54,7 +54,7 @@ class RedisBuckets:
 
         A key contains the period, because the units of a level depend on it.
         """
-        secret = await self._names.read()
+        secret = await self._read_key()
         return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
 
     def _key(self, ask: TokenRequest, policy: LimitPolicy, secret: bytes) -> Key:
@@ -66,9 +66,9 @@ class RedisBuckets:
 class RedisKnownAddresses:
     """Names of the last 30 days. While Redis is unavailable, no name is known and none is recorded."""
 
-    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, read_key: ReadNameKey, *, timeout_s: float) -> None:
         self._redis = redis
-        self._names = names
+        self._read_key = read_key
         self._timeout_s = timeout_s
 
     async def knows(self, tenant: TenantId, name: str, /) -> bool:
@@ -84,7 +84,7 @@ class RedisKnownAddresses:
             await self._redis.write("SET", key, "1", "EX", _KNOWN_S, timeout_s=self._timeout_s)
 
     async def _key(self, tenant: TenantId, name: str) -> Key:
-        return self._redis.keys.key(tenant, _hashed(name, await self._names.read()), "place")
+        return self._redis.keys.key(tenant, _hashed(name, await self._read_key()), "place")
 
 
 def _hashed(name: str, secret: bytes) -> str:

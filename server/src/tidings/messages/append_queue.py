@@ -28,8 +28,8 @@ from tidings.messages.model import (
 )
 from tidings.messages.past_keys import PastKeys
 from tidings.messages.ports import (
-    AppendCommitted,
     AppendOutcome,
+    AppendStatus,
     DuplicateKey,
     MessageLog,
     PositionTaken,
@@ -170,19 +170,20 @@ class AppendQueue[S]:
         self._resolve_all(TidingsError(Code.INTERNAL, "Internal error while appending to this chat."))
 
     async def _fill(self) -> LogView[S] | None:
-        """Create the view. Read the head before any member status, so that each status is of this head or later."""
+        """Create the view at the present head; None if the chat does not exist."""
+        # Race: an admin removes the sender while this process fills its view. The head is read before any member
+        # status, so a status that is older than a leave implies a head below the leave, and the put at head + 1 fails.
         newest = await self._deps.log.newest(self.chat)
         if newest is not None:
             self.view = LogView(newest)
         return self.view
 
     async def _refuse_without_log(self) -> None:
-        """Refuse all proposals for a chat that does not exist, by the same write as for a stranger in a chat.
-
-        Without the write, the response time would show which chats exist. And there is a race: this process refuses
-        one attempt of a send, another user creates the chat, and another attempt of the same send, which waited in
-        another process, commits although its sender has received a refusal. The stored refusal prevents that.
-        """
+        """Refuse all proposals for a chat that does not exist, by the same write as for a stranger in a chat."""
+        # Without the write, the response time would show which chats exist.
+        # Race: this process refuses one attempt of a send, then another user creates the chat, then another attempt
+        # of the same send, which waited in another process, commits although its sender has received a refusal. The
+        # stored refusal makes the second attempt fail.
         for waiting in list(self._queue.ready()):
             await self._refuse(waiting, rules.refusal_error(Code.CHAT_NOT_FOUND))
 
@@ -202,7 +203,7 @@ class AppendQueue[S]:
             self._current = None
             if self._settle(waiting, decision):
                 continue
-            if decision is not rules.ALLOWED:
+            if decision is not rules.NextStep.APPEND:
                 return (batch, None) if batch else ([], (waiting, decision))
             batch.append(waiting)
             keys.add(waiting.proposal.draft.key)
@@ -225,13 +226,13 @@ class AppendQueue[S]:
         self, view: LogView[S], waiting: QueuedAppend[S], decision: rules.AppendDecision
     ) -> None:
         match decision:
-            case rules.ClientAhead() | rules.NeedsRefresh():
+            case rules.NextStep.REFRESH_VIEW:
                 await self._follow(view)
                 waiting.is_fresh = True
             case rules.NeedsKeys(after):
                 up_to = view.floor
                 view.learn_keys(await self._deps.log.keys(self.chat, after, up_to), after)
-            case rules.NeedsMemberStatus():
+            case rules.NextStep.READ_MEMBER_STATUS:
                 sender, asked_after = waiting.proposal.draft.sender, view.status_read_after
                 status = await self._deps.member_status(self.chat, sender)
                 view.learn_status(sender, status, asked_after)
@@ -241,12 +242,10 @@ class AppendQueue[S]:
                 raise AssertionError(f"{decision} at the front of an append queue")
 
     async def _refuse(self, waiting: QueuedAppend[S], error: TidingsError) -> None:
-        """Refuse a proposal. If it has no position, store the refusal in its idempotency row first.
-
-        Race: another attempt of the same message, in this or another process, was appended earlier or is about to
-        be. The row decides: if it already has a result, the sender receives that result; if not, the stored refusal
-        makes the other attempt fail.
-        """
+        """Refuse a proposal. If it has no position, store the refusal in its idempotency row first."""
+        # Race: another attempt of the same message, in this or another process, was appended earlier or is about to
+        # be. The row decides: if it already has a result, the sender receives that result; if not, the stored
+        # refusal makes the other attempt fail.
         if waiting.is_keyed and error.code is not Code.IDEMPOTENCY_CONFLICT:
             found = await self._deps.log.refuse_key(self.chat, waiting.proposal.draft, error.code)
             if found is not None:
@@ -255,11 +254,10 @@ class AppendQueue[S]:
         self._resolve(waiting, error)
 
     async def _refuse_change(self, view: LogView[S], waiting: QueuedAppend[S], error: TidingsError) -> None:
-        """Refuse a change because of the row that it would write, after the log was read to its head.
-
-        Race: the row may be as it is because an earlier, unanswered attempt of this change was committed. Then the
-        log contains the change, and the sender receives its sequence.
-        """
+        """Refuse a change because of the row that it would write, after the log was read to its head."""
+        # Race: an earlier attempt of this change committed without an answer, and the retry reads the row as changed
+        # by that attempt ("already redacted"). The log contains the change then: read it, so that the sender receives the
+        # sequence instead of a refusal.
         if waiting.is_confirmed:
             await self._refuse(waiting, error)
         else:
@@ -275,6 +273,8 @@ class AppendQueue[S]:
             await self._refuse_change(view, first, error)
             return
         self._current = None
+        # If the caller is cancelled here, DynamoDB may still apply the append. The proposal leaves the queue without
+        # a result; a retry with the same key finds the entry in the log.
         try:
             outcome = await self._deps.log.append(self.chat, entries, side_writes, is_keyed=first.is_keyed)
         except TidingsError as error:
@@ -287,7 +287,7 @@ class AppendQueue[S]:
         self, view: LogView[S], batch: list[QueuedAppend[S]], entries: list[Entry], outcome: AppendOutcome
     ) -> None:
         match outcome:
-            case AppendCommitted():
+            case AppendStatus.COMMITTED:
                 for waiting, entry in zip(batch, entries, strict=True):
                     view.apply(entry)
                     self._resolve(waiting, Appended(entry.sequence, is_repeat=False))
@@ -323,6 +323,8 @@ class AppendQueue[S]:
             entries.append(entry)
         return entries
 
+    # Race: other processes append to the same chat at any time. The view advances only by reads that are dense from its
+    # head on, so it never skips an entry that might contain the key of a queued proposal or a leave of its sender.
     async def _follow(self, view: LogView[S]) -> None:
         has_more = True
         while has_more:

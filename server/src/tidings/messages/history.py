@@ -19,7 +19,7 @@ _MAX_CONCURRENT_ONES = 8
 
 
 class ContentState(StrEnum):
-    ACTIVE = "there"
+    ACTIVE = "active"
     REDACTED = "redacted"
     EXPIRED = "expired"
     UNREADABLE = "unreadable"
@@ -120,12 +120,10 @@ class History:
         return intervals
 
     async def _was_removed(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
-        """Return whether the membership has changed since `intervals` were read.
-
-        Race: an admin removes the user after we read the intervals and before we read the log, and members send more
-        messages. A read of the intervals that starts after the log read includes every leave below the entries that
-        were found, so the caller discards the page and starts again. A closed interval does not change any more.
-        """
+        """Return whether the membership has changed since `intervals` were read."""
+        # Race: an admin removes the user after we read the intervals and before we read the log, and members send
+        # more messages. A read of the intervals that starts after the log read includes every leave below the entries
+        # that were found, so the caller discards the page and starts again. A closed interval does not change.
         return intervals[-1].removed is None and await self._read_intervals(chat, user) != intervals
 
     async def _backward(

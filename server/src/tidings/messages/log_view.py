@@ -77,12 +77,10 @@ class LogView[S]:
         self._confirmed.update(self.statuses)
 
     def may_refuse(self, user: UserId) -> bool:
-        """Return whether a refusal by this user's status is final.
-
-        Race: an earlier attempt of the user's message commits, then the user is removed, then the queue reads the
-        membership row. The row is ahead of the view and would refuse a message that was appended. So refuse only
-        after the log was read to its head after the row.
-        """
+        """Return whether a refusal by this user's status is final."""
+        # Race: an earlier attempt of the user's message commits, then an admin removes the user, then this process
+        # reads the membership row. The row is ahead of the view and would refuse a message that was appended. So
+        # refuse only after the log was read to its head after the row.
         return user in self._confirmed
 
     def learn_keys(self, older: Iterable[tuple[IdempotencyKey, KeyRecord]], floor: int) -> None:
@@ -91,10 +89,9 @@ class LogView[S]:
         self.floor = min(self.floor, floor)
 
     def _evict(self) -> None:
-        """Keep the newest keys and those that a queued proposal needs. Evicts once in many entries.
-
-        Without the second part, a sender far back in a busy chat would read its keys again after every entry of
-        another sender and lose every race for the next sequence.
-        """
+        """Keep the newest keys and those that a queued proposal needs. Evicts once in many entries."""
+        # Race: a sender with an old `after` reads keys while other senders of a busy chat append. Without
+        # `needed_after` these keys would be evicted before they are used, and the sender would read them again,
+        # append by append, and never get a sequence.
         self.floor = min(self.head - MAX_RECENT_KEYS, self.needed_after)
         self._keys = {key: seen for key, seen in self._keys.items() if seen.sequence > self.floor}

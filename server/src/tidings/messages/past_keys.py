@@ -111,11 +111,9 @@ class PastKeys:
         return reader
 
     def _evict_beyond_limit(self) -> None:
-        """Evict the keys of the least recently active users, but not their rate-limit counts.
-
-        Race: one call of a user waits for the log while another user's call evicts. A reader with active callers is
-        skipped: its `after` and `up_to` must keep describing its `keys`.
-        """
+        """Evict the keys of the least recently active users, but not their rate-limit counts."""
+        # Race: one user's call waits for the log while another user's call evicts. A reader with active callers is
+        # skipped, because its `after` and `up_to` must keep describing its `keys`.
         for reader in self._readers.values():
             if self.cached_count <= self._max_keys:
                 return

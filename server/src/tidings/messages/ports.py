@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.errors import Code
@@ -18,9 +19,11 @@ from tidings.messages.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AppendCommitted:
+class AppendStatus(Enum):
+    COMMITTED = auto()
     """All entries and side writes were committed."""
+    ROW_CONFLICT = auto()
+    """Nothing was written: a row of the side writes has changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +40,9 @@ class DuplicateKey:
     found: KeyRecord | Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class RowConflict:
-    """Nothing was written: a row of the side writes has changed since it was read."""
+type AppendOutcome = AppendStatus | PositionTaken | DuplicateKey
 
-
-type AppendOutcome = AppendCommitted | PositionTaken | DuplicateKey | RowConflict
-
-COMMITTED = AppendCommitted()
-ROW_CONFLICT = RowConflict()
+COMMITTED = AppendStatus.COMMITTED
 
 
 class LogTail(NamedTuple):

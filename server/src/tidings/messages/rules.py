@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from tidings.kernel.errors import Code, TidingsError
@@ -24,9 +25,15 @@ MAX_KEY_LOOKBACK: Final = 1_000
 """Maximum distance of `after` from the head. Beyond it the client must catch up first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAhead:
-    """`after` is above the view's head: refresh the view, then decide again."""
+class NextStep(Enum):
+    """The next step for a proposal that is neither settled nor refused."""
+
+    APPEND = auto()
+    REFRESH_VIEW = auto()
+    """`after` is above the view's head, or the member status refuses the sender: read the log to its head first."""
+    READ_MEMBER_STATUS = auto()
+    WAIT_FOR_DUPLICATE = auto()
+    """The same key is already in this batch: wait for the outcome of that append."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,40 +51,7 @@ class NeedsPastKeys:
     up_to: int
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsMemberStatus:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class NeedsRefresh:
-    """The member status refuses the sender: read the log to its head before the refusal is final."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateInBatch:
-    """The same key is already in this batch: wait for the outcome of that append."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppendAllowed:
-    pass
-
-
-type AppendDecision = (
-    Appended
-    | Refusal
-    | ClientAhead
-    | NeedsKeys
-    | NeedsPastKeys
-    | NeedsMemberStatus
-    | NeedsRefresh
-    | DuplicateInBatch
-    | AppendAllowed
-)
-
-CLIENT_AHEAD, NEEDS_STATUS, NEEDS_REFRESH = ClientAhead(), NeedsMemberStatus(), NeedsRefresh()
-DUPLICATE_IN_BATCH, ALLOWED = DuplicateInBatch(), AppendAllowed()
+type AppendDecision = Appended | Refusal | NeedsKeys | NeedsPastKeys | NextStep
 
 
 def decide[S](
@@ -90,16 +64,17 @@ def decide[S](
 ) -> AppendDecision:
     """Decide on one proposal. `before` are the keys of the proposals that precede it in the batch.
 
-    The duplicate check comes before the membership check: a sender who was removed after their message was appended
-    still receives its sequence. `is_fresh`: the view was read to the head after the proposal arrived. `past`: keys
-    below the view that were read for this proposal.
+    `is_fresh`: the view was read to the head after the proposal arrived. `past`: keys below the view that were read
+    for this proposal.
     """
+    # Race: a message is appended, its ack is lost, an admin removes the sender, and the client retries. The duplicate
+    # check comes before the membership check, so the retry receives its sequence instead of `not_a_member`.
     key = proposal.draft.key
     seen = view.find(key) or past.seen
     if seen is not None:
         return find_repeat(seen, proposal.draft)
     if key in before:
-        return DUPLICATE_IN_BATCH
+        return NextStep.WAIT_FOR_DUPLICATE
     after = _check_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
     if after is None or isinstance(after, Refusal | NeedsPastKeys):
         by_status = _decide_by_status(view, proposal, is_fresh=is_fresh)
@@ -109,7 +84,7 @@ def decide[S](
 
 def _unless_stranger(after: Refusal | NeedsPastKeys, by_status: AppendDecision) -> AppendDecision:
     """Return `after` for users who are or were members. A stranger must not learn the chat's head."""
-    is_known = by_status is ALLOWED or (
+    is_known = by_status is NextStep.APPEND or (
         isinstance(by_status, Refusal) and by_status.code is not Code.CHAT_NOT_FOUND
     )
     return after if is_known else by_status
@@ -124,11 +99,11 @@ def find_repeat(seen: KeyRecord, draft: Draft) -> Appended | Refusal:
 
 def _check_after[S](
     view: LogView[S], after: int | None, read_up_to: int, *, is_fresh: bool
-) -> Refusal | ClientAhead | NeedsKeys | NeedsPastKeys | None:
+) -> Refusal | NeedsKeys | NeedsPastKeys | NextStep | None:
     if after is None:
         return None
     if after > view.head:
-        return Refusal(Code.POSITION_AHEAD) if is_fresh else CLIENT_AHEAD
+        return Refusal(Code.POSITION_AHEAD) if is_fresh else NextStep.REFRESH_VIEW
     if view.head - after > MAX_KEY_LOOKBACK:
         return Refusal(Code.POSITION_TOO_OLD)
     after = max(after, read_up_to)
@@ -138,19 +113,18 @@ def _check_after[S](
 
 
 def _decide_by_status[S](view: LogView[S], proposal: Proposal[S], *, is_fresh: bool) -> AppendDecision:
-    """Decide by the sender's cached member status.
-
-    A stale status that allows is harmless: the put fails if the log has advanced. A refusal has no such check, so the
-    log is read to its head first.
-    """
+    """Decide by the sender's cached member status."""
+    # Race: another process appends a leave or join of the sender while this view is behind. A stale status that allows
+    # is harmless, because the put at head + 1 fails. A refusal writes nothing that could fail, so the log is read to
+    # its head first.
     status = view.statuses.get(proposal.draft.sender)
     if status is None:
-        return NEEDS_STATUS
+        return NextStep.READ_MEMBER_STATUS
     refused = proposal.may(status, proposal.after)
     if refused is None:
-        return ALLOWED
+        return NextStep.APPEND
     is_confirmed = is_fresh and view.may_refuse(proposal.draft.sender)
-    return Refusal(refused) if is_confirmed else NEEDS_REFRESH
+    return Refusal(refused) if is_confirmed else NextStep.REFRESH_VIEW
 
 
 def make_entry(

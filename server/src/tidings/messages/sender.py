@@ -163,11 +163,9 @@ class Appender[S]:
             self._evict_idle()
 
     def _evict_idle(self) -> None:
-        """Evict idle queues above the limits, least recently used first.
-
-        A queue in use is never evicted: a new sender would create a second queue of the chat, and the two would race
-        for the same sequence within one process.
-        """
+        """Evict idle queues above the limits, least recently used first."""
+        # Race: a queue has an append in flight and a new sender of the chat arrives. If the queue was evicted, the
+        # sender would create a second one, and the two would compete for the same sequence within one process.
         while len(self._queues) > self._max_idle_queues or self.weight > self._max_cached_weight:
             idle = next((queue for queue in self._queues.values() if queue.is_idle), None)
             if idle is None:

@@ -129,7 +129,7 @@ class ContentKeys:
         return self._seal(self._location(PREVIEW, chat, sequence), preview)
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Open content. Raise `content_unreadable` unless this tenant's keys sealed it for this location."""
+        """Open content. Raise `decryption_failed` unless this tenant's keys sealed it for this location."""
         return self._open(CONTENT, chat, sequence, content)
 
     def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:

@@ -94,7 +94,7 @@ class TraceOutcome(StrEnum):
 
     ARRIVED = "arrived"
     WAITING = "waiting"
-    IN_PROGRESS = "on_its_way"
+    IN_PROGRESS = "in_progress"
     UNKNOWN = "unknown"
     UNLISTED = "unlisted"
 
@@ -107,8 +107,8 @@ class RecipientState(StrEnum):
     NOT_HANDLED = "not_handled"
     STALE_ROUTE = "stale_route"
     WAITING = "waiting"
-    OFFLINE = "away"
-    NOT_RECIPIENT = "not_for"
+    OFFLINE = "offline"
+    NOT_RECIPIENT = "not_recipient"
     UNKNOWN = "unknown"
 
 

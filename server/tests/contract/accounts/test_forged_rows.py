@@ -70,7 +70,7 @@ async def refused(
         caplog.clear()
         await write(door, put, forged)
         assert not await reading(), forged
-        assert any(line.message == "row_refused" for line in caplog.records)
+        assert any(line.message == "row_rejected" for line in caplog.records)
     await write(door, put, row)
     assert await reading()
 

@@ -45,7 +45,7 @@ def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
         caplog.clear()
         assert await code_of(attempt) is REFUSED
         (line,) = _security(caplog)
-        assert line.message == "credential_refused"
+        assert line.message == "credential_rejected"
         return dict(line.__dict__["security"])
 
     return refused

@@ -108,13 +108,22 @@ def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenan
 
 def test_an_api_key_is_issued_shown_once_rotated_and_revoked(run: Run, tenant: str) -> None:
     issued = run(
-        "tenant", "api-key", "new", tenant, "--name", "backend", "--scope", "users", "--scope", "notices"
+        "tenant",
+        "api-key",
+        "new",
+        tenant,
+        "--name",
+        "backend",
+        "--scope",
+        "users",
+        "--scope",
+        "notifications",
     )
     text = issued.stdout.strip()
     key_id, secret = text.split(".")[2:]
     assert "once" in issued.stderr
     assert secret not in issued.stderr
-    assert "notices, users" in run("token", "check", text).stdout
+    assert "notifications, users" in run("token", "check", text).stdout
     rotated = run("tenant", "api-key", "rotate", tenant, key_id).stdout.strip()
     assert "ok" in run("token", "check", rotated).stdout
     assert "within 10 s" in run("tenant", "api-key", "revoke", tenant, key_id).stdout

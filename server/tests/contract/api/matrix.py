@@ -33,8 +33,8 @@ class Reach(Enum):
     """For everybody of the tenant."""
     SERVER = auto()
     """For the tenant's server, with the scope `users`."""
-    NOTICES = auto()
-    """For the tenant's server, with the scope `notices`."""
+    INBOXES = auto()
+    """For the tenant's server, with the scope `notifications`."""
     ADDRESSED = auto()
     """The caller's own; the address names the tenant, and must name the caller's."""
     OPEN = auto()
@@ -55,8 +55,8 @@ SAID = {"text": "hi", "client_message_id": "matrix"}
 FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
-SENT = {"uids": ["anna"], "message": {"title": "hi"}}
-POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
+SENT = {"user_ids": ["anna"], "message": {"title": "hi"}}
+POSTED = {"audiences": {"kind": "users", "user_ids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
     "tenant": "{tenant}",
     "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",
@@ -65,10 +65,7 @@ REDEEMED = {
     "device": {"id": "laptop"},
 }
 EXAMPLES: dict[str, Example] = {
-    "create_group": Example(
-        "/v1/groups", {"name": "n", "members": [BEN], "client_message_id": "new"}, Reach.OWN
-    ),
-    "open_direct": Example("/v1/directs", {"user": "eve"}, Reach.OWN),
+    "create_chat": Example("/v1/chats", {"type": "direct", "user": "eve"}, Reach.OWN),
     "get_chat": Example("/v1/chats/{chat}"),
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
@@ -109,49 +106,53 @@ EXAMPLES: dict[str, Example] = {
     "list_directory": Example("/v1/directory", reach=Reach.SERVER),
     "suspend_user": Example("/v1/users/anna/suspension", reach=Reach.SERVER),
     "unsuspend_user": Example("/v1/users/anna/suspension", reach=Reach.SERVER),
-    "list_notices": Example("/v1/inboxes/default/notices", reach=Reach.OWN),
-    "count_notices": Example("/v1/inboxes/default/counts", reach=Reach.OWN),
-    "read_notices": Example("/v1/inboxes/default/read", {}, Reach.OWN),
-    "unread_notices": Example("/v1/inboxes/default/unread", {"ids": [NOTIFICATION]}, Reach.OWN),
-    "see_notices": Example("/v1/inboxes/default/seen", reach=Reach.OWN),
-    "archive_notices": Example("/v1/inboxes/default/archive", {"ids": [NOTIFICATION]}, Reach.OWN),
-    "restore_notices": Example("/v1/inboxes/default/restore", {"ids": [NOTIFICATION]}, Reach.OWN),
-    "list_inboxes": Example("/v1/inboxes", reach=Reach.NOTICES),
-    "get_inbox": Example("/v1/inboxes/default", reach=Reach.NOTICES),
-    "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.NOTICES),
-    "get_inbox_defaults": Example("/v1/inbox-defaults", reach=Reach.NOTICES),
-    "set_inbox_defaults": Example("/v1/inbox-defaults", {"retention_days": 90}, Reach.NOTICES),
-    "send_notice": Example("/v1/inboxes/default/notices", SENT, Reach.NOTICES),
-    "find_notice": Example("/v1/inboxes/default/sent/order-7", reach=Reach.NOTICES),
-    "amend_notice": Example("/v1/inboxes/default/notices/{notice}", {"message": {}}, Reach.NOTICES),
-    "redact_notice": Example("/v1/inboxes/default/notices/{notice}", reach=Reach.NOTICES),
-    "list_recipients": Example("/v1/inboxes/default/notices/{notice}/recipients", reach=Reach.NOTICES),
-    "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.NOTICES),
-    "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.NOTICES),
-    "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.NOTICES),
-    "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.NOTICES),
+    "list_notifications": Example("/v1/inboxes/default/notifications", reach=Reach.OWN),
+    "count_notifications": Example("/v1/inboxes/default/counts", reach=Reach.OWN),
+    "read_notifications": Example("/v1/inboxes/default/read", {}, Reach.OWN),
+    "unread_notifications": Example("/v1/inboxes/default/unread", {"ids": [NOTIFICATION]}, Reach.OWN),
+    "see_notifications": Example("/v1/inboxes/default/seen", reach=Reach.OWN),
+    "archive_notifications": Example("/v1/inboxes/default/archive", {"ids": [NOTIFICATION]}, Reach.OWN),
+    "restore_notifications": Example("/v1/inboxes/default/restore", {"ids": [NOTIFICATION]}, Reach.OWN),
+    "list_inboxes": Example("/v1/inboxes", reach=Reach.INBOXES),
+    "get_inbox": Example("/v1/inboxes/default", reach=Reach.INBOXES),
+    "set_inbox": Example("/v1/inboxes/default", {"title": "News"}, Reach.INBOXES),
+    "get_inbox_defaults": Example("/v1/inbox-defaults", reach=Reach.INBOXES),
+    "set_inbox_defaults": Example("/v1/inbox-defaults", {"retention_days": 90}, Reach.INBOXES),
+    "send_notification": Example("/v1/inboxes/default/notifications", SENT, Reach.INBOXES),
+    "find_notification": Example("/v1/inboxes/default/sent/order-7", reach=Reach.INBOXES),
+    "amend_notification": Example(
+        "/v1/inboxes/default/notifications/{notification}", {"message": {}}, Reach.INBOXES
+    ),
+    "redact_notification": Example("/v1/inboxes/default/notifications/{notification}", reach=Reach.INBOXES),
+    "list_recipients": Example(
+        "/v1/inboxes/default/notifications/{notification}/recipients", reach=Reach.INBOXES
+    ),
+    "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.INBOXES),
+    "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.INBOXES),
+    "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.INBOXES),
+    "get_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}", reach=Reach.INBOXES),
     "ramp_broadcast": Example(
-        "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.NOTICES
+        "/v1/inboxes/default/broadcasts/{broadcast}/ramp", {"percent": 100}, Reach.INBOXES
     ),
-    "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.NOTICES),
-    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.NOTICES),
-    "list_segments": Example("/v1/segments", reach=Reach.NOTICES),
-    "get_segment": Example("/v1/segments/vip", reach=Reach.NOTICES),
+    "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.INBOXES),
+    "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.INBOXES),
+    "list_segments": Example("/v1/segments", reach=Reach.INBOXES),
+    "get_segment": Example("/v1/segments/vip", reach=Reach.INBOXES),
     "set_segment": Example(
-        "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}}, Reach.NOTICES
+        "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}}, Reach.INBOXES
     ),
-    "list_users_in_segment": Example("/v1/segments/vip/users", {"users": ["anna"]}, Reach.NOTICES),
-    "activate_segment": Example("/v1/segments/vip/activate", {"version": 1}, Reach.NOTICES),
-    "get_profile": Example("/v1/users/anna/profile", reach=Reach.NOTICES),
-    "set_profile": Example("/v1/users/anna/profile", {"attributes": {"plan": "pro"}}, Reach.NOTICES),
-    "list_jobs": Example("/v1/jobs", reach=Reach.NOTICES),
-    "get_job": Example("/v1/jobs/{job}", reach=Reach.NOTICES),
-    "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.NOTICES),
-    "resume_job": Example("/v1/jobs/{job}/resume", reach=Reach.NOTICES),
-    "cancel_job": Example("/v1/jobs/{job}/cancel", reach=Reach.NOTICES),
-    "stack_post": Example("/stack/admin/v1/{tenant}/default/messages/post", POSTED, Reach.NOTICES),
+    "list_users_in_segment": Example("/v1/segments/vip/users", {"users": ["anna"]}, Reach.INBOXES),
+    "activate_segment": Example("/v1/segments/vip/activate", {"version": 1}, Reach.INBOXES),
+    "get_profile": Example("/v1/users/anna/profile", reach=Reach.INBOXES),
+    "set_profile": Example("/v1/users/anna/profile", {"attributes": {"plan": "pro"}}, Reach.INBOXES),
+    "list_jobs": Example("/v1/jobs", reach=Reach.INBOXES),
+    "get_job": Example("/v1/jobs/{job}", reach=Reach.INBOXES),
+    "pause_job": Example("/v1/jobs/{job}/pause", reach=Reach.INBOXES),
+    "resume_job": Example("/v1/jobs/{job}/resume", reach=Reach.INBOXES),
+    "cancel_job": Example("/v1/jobs/{job}/cancel", reach=Reach.INBOXES),
+    "stack_post": Example("/stack/admin/v1/{tenant}/default/messages/post", POSTED, Reach.INBOXES),
     "stack_redact": Example(
-        "/stack/admin/v1/{tenant}/default/messages/redact", {"id": "{notice}"}, Reach.NOTICES
+        "/stack/admin/v1/{tenant}/default/messages/redact", {"id": "{notification}"}, Reach.INBOXES
     ),
     "stack_last": Example("/stack/users/v1/{tenant}/default/messages/last/5", reach=Reach.ADDRESSED),
     "stack_read": Example(
@@ -173,7 +174,7 @@ class Scene:
     house: RestApp
     chat: ChatKey
     message: str
-    notice: str
+    notification: str
     job: str
     broadcast: str
     later: str = "said after cleo left"
@@ -185,11 +186,11 @@ class Scene:
             chat=self.chat.chat,
             message=self.message,
             tenant=tenant,
-            notice=self.notice,
+            notification=self.notification,
             job=self.job,
             broadcast=self.broadcast,
         )
-        given = {"{tenant}": tenant, "{notice}": self.notice}
+        given = {"{tenant}": tenant, "{notification}": self.notification}
         body = (
             None
             if example.body is None
@@ -214,7 +215,7 @@ class Scene:
             return None
         if example.reach is Reach.SERVER:
             return ring.server(tenant, Scope.USERS)
-        if example.reach is Reach.NOTICES:
+        if example.reach is Reach.INBOXES:
             return ring.server(tenant, Scope.NOTIFICATIONS)
         return ring.user(tenant, example.caller)
 
@@ -229,25 +230,25 @@ async def set_scene(house: RestApp) -> Scene:
     await house.settle()
     await house.door.users.create(house.stage.tenant, UserId("fay"), phone=FOUND)
     await house.door.users.create(stage.tenant, ANNA, display_name=Scene.private)
-    notice = await set_inbox(house)
+    notification = await set_inbox(house)
     broadcast = await set_broadcast(house)
-    return Scene(house, chat, sent.message_id, notice.notification, notice.job, broadcast)
+    return Scene(house, chat, sent.message_id, notification.notification, notification.job, broadcast)
 
 
 async def set_inbox(house: RestApp) -> SendNotificationResult:
-    """Anna has a notice that says her name, and one is on its way."""
-    tenant, notices = house.stage.tenant, house.notices
-    await notices.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
-    said: Any = {"uids": [ANNA], "message": {"title": Scene.private}}
-    await notices.sender.send(tenant, "default", SendNotificationRequest(**said))
+    """Anna has a notification that says her name, and one is on its way."""
+    tenant, notifications = house.stage.tenant, house.notifications
+    await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
+    said: Any = {"user_ids": [ANNA], "message": {"title": Scene.private}}
+    await notifications.sender.send(tenant, "default", SendNotificationRequest(**said))
     await house.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
-    return await notices.sender.send(tenant, "default", named)
+    return await notifications.sender.send(tenant, "default", named)
 
 
 async def set_broadcast(house: RestApp) -> str:
     """Shown to half of a list that Anna is in, and that says her name."""
-    tenant, cases = house.stage.tenant, house.notices
+    tenant, cases = house.stage.tenant, house.notifications
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
     await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
     said = BroadcastRequest(
@@ -269,7 +270,7 @@ FROM_ELSEWHERE = {
     Reach.OWN: DONE | {404},
     Reach.TENANT: {200, 404},
     Reach.SERVER: BARRED,
-    Reach.NOTICES: BARRED,
+    Reach.INBOXES: BARRED,
     Reach.ADDRESSED: BARRED,
 }
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
@@ -312,7 +313,7 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
     yield "another tenant's server in her name", acting, ANNA, FROM_ELSEWHERE[reach]
     looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
     yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
-    if reach is Reach.NOTICES:
+    if reach is Reach.INBOXES:
         knowing = ring.server(other, Scope.NOTIFICATIONS)
         yield "another tenant's server that may", knowing, None, DONE | REFUSED
         yield "a server that may do other things", ring.server(tenant, Scope.USERS), None, BARRED

@@ -199,7 +199,9 @@ def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(play: RunUseCases)
         house = RestApp(stage)
         server, anna, ben = house.server(Scope.USERS), house.user(ANNA), house.user(BEN)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
-        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        group = await anna.ok(
+            "POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"}
+        )
         paths = ["/v1/user-search", f"/v1/chats/{group['id']}/members-by-phone"]
         assert (await ben.ok("PATCH", "/v1/me", {"phone_search": "nobody"}))["phone_search"] == "nobody"
         assert (await ben.ok("GET", "/v1/me"))["phone_search"] == "nobody"
@@ -226,7 +228,9 @@ def test_a_member_is_added_by_phone_as_the_search_would_find_them(play: RunUseCa
         house = RestApp(stage, limits=charged)
         server, anna = house.server(Scope.USERS), house.user(ANNA)
         await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER, "display_name": "Ben"})
-        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        group = await anna.ok(
+            "POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"}
+        )
         chat = f"/v1/chats/{group['id']}"
         add = ("POST", f"{chat}/members-by-phone", {"phone_number": NUMBER, "client_message_id": "two"})
         for _ in range(2):
@@ -248,8 +252,8 @@ def test_who_may_not_add_members_learns_nothing_of_a_number(play: RunUseCases) -
         charged = Charged()
         house = RestApp(stage, limits=charged)
         await house.server(Scope.USERS).ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
-        made = {"name": "us", "members": [CLEO], "client_message_id": "one"}
-        group = await house.user(ANNA).ok("POST", "/v1/groups", made)
+        made = {"type": "group", "name": "us", "members": [CLEO], "client_message_id": "one"}
+        group = await house.user(ANNA).ok("POST", "/v1/chats", made)
         path = f"/v1/chats/{group['id']}/members-by-phone"
         for user, code in ((CLEO, Code.FORBIDDEN), (DORA, Code.CHAT_NOT_FOUND)):
             numbers = ({"phone_number": NUMBER}, {"phone_number": NUMBER[:-1]})
@@ -273,7 +277,9 @@ def test_look_ups_are_limited_by_the_day(play: RunUseCases) -> None:
         limiter = RateLimiter(shared, local, policies, stage.clock)
         house = RestApp(stage, limits=RequestLimits(limiter, tenants))
         anna, cleo = house.user(ANNA), house.user(CLEO)
-        group = await anna.ok("POST", "/v1/groups", {"name": "us", "client_message_id": "one"})
+        group = await anna.ok(
+            "POST", "/v1/chats", {"type": "group", "name": "us", "client_message_id": "one"}
+        )
         search = ("POST", "/v1/user-search", {"phone_number": NUMBER})
         add = ("POST", f"/v1/chats/{group['id']}/members-by-phone", {"phone_number": NUMBER})
         assert [await anna.code(*each) for each in (search, add)] == [Code.USER_NOT_FOUND] * 2

@@ -20,17 +20,17 @@ async def unread(caller: Caller) -> int:
     return found
 
 
-def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notice(play: RunUseCases) -> None:
+def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notification(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         sent = await server.ok("POST", SENDS, HI | {"category": "sport", "label": "All"})
         assert (sent["sequence"], sent["jobs"]) == (1, [])
-        (shown,) = (await anna.ok("GET", f"{INBOX}/notices"))["notices"]
+        (shown,) = (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"]
         assert (shown["id"], shown["category"], shown["label"]) == (sent["id"], "sport", "All")
         marked = await anna.ok("POST", f"{INBOX}/read", {"ids": [sent["id"]]})
         assert (marked["unread"], marked["broadcasts_up_to"]) == (0, 1)
         assert await unread(house.user(BEN)) == 1
-        (shown,) = (await anna.ok("GET", f"{INBOX}/notices"))["notices"]
+        (shown,) = (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"]
         assert shown["is_read"]
 
     play(scene)
@@ -54,7 +54,7 @@ def test_a_read_may_ask_for_what_another_answer_told(play: RunUseCases) -> None:
         sent = await server.ok("POST", SENDS, HI)
         at_least = f"at_least={sent['sequence']}"
         assert (await anna.ok("GET", f"{INBOX}/counts?{at_least}"))["unread"] == 1
-        assert len((await anna.ok("GET", f"{INBOX}/notices?{at_least}"))["notices"]) == 1
+        assert len((await anna.ok("GET", f"{INBOX}/notifications?{at_least}"))["notifications"]) == 1
         assert (await anna.ok("POST", f"{INBOX}/seen?{at_least}"))["unseen"] == 0
         too_far = await anna.code("GET", f"{INBOX}/counts?at_least=7")
         assert too_far is Code.POSITION_AHEAD
@@ -68,7 +68,7 @@ def test_counts_have_another_etag_when_a_broadcast_came(play: RunUseCases) -> No
         before = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
         sent = await server.ok("POST", SENDS, HI)
         after = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
-        await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
+        await server.ok("DELETE", f"{INBOX}/notifications/{sent['id']}")
         last = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
         assert len({before, after, last}) == 3
 
@@ -83,11 +83,11 @@ def test_a_ramp_is_halted_and_a_recall_is_proven(play: RunUseCases) -> None:
         assert (await server.ok("POST", f"{one}/ramp", {"percent": 40}))["percent"] == 40
         assert (await server.ok("POST", f"{one}/halt"))["is_halted"]
         assert await server.code("POST", f"{one}/ramp", {"percent": 90}) is Code.NO_CHANGE
-        recalled = await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
+        recalled = await server.ok("DELETE", f"{INBOX}/notifications/{sent['id']}")
         assert recalled["job"] == ""
         proof = await server.ok("GET", one)
         assert (proof["percent"], proof["redacted_at"]) == (40, recalled["redacted_at"])
-        assert proof["gone_by"] > proof["redacted_at"]
+        assert proof["hidden_by"] > proof["redacted_at"]
         assert await unread(anna) == 0
         other = f"{SENDS}/01JCQ4Z7N3V5X9B2M8K6T1R0WD"
         assert await server.code("GET", other) is Code.NOTIFICATION_NOT_FOUND
@@ -128,7 +128,7 @@ def test_segments_and_profiles_are_set_and_asked(play: RunUseCases) -> None:
         await server.ok("POST", SENDS, HI | {"segment": "vip"})
         assert [await unread(each) for each in (anna, house.user(BEN))] == [1, 1]
         told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-        assert [each["why"] for each in told["notices"]] == ["not_reached", "delivered"]
+        assert [each["why"] for each in told["notifications"]] == ["not_targeted", "delivered"]
         faulty = {"predicate": {"attribute": "plan", "like": "p%"}}
         assert await server.code("PUT", "/v1/segments/pros", faulty) is Code.REQUEST_INVALID
         assert await server.code("POST", SENDS, HI | {"segment": "nobody"}) is Code.SEGMENT_NOT_FOUND
@@ -140,7 +140,7 @@ def test_reach_and_price_are_told_beforehand(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         told = await server.ok("POST", ESTIMATE, {})
-        assert (told["reach"], told["seen"], told["write_units"]) == (0, 0, 6)
+        assert (told["reach"], told["sampled"], told["write_units"]) == (0, 0, 6)
         assert await server.code("POST", ESTIMATE, {"segment": "x"}) is Code.SEGMENT_NOT_FOUND
 
     play(scene)
@@ -159,7 +159,7 @@ def test_the_first_api_sends_to_everyone_without_copies(play: RunUseCases) -> No
         assert marked["unread"] == 0
         await server.ok("DELETE", f"{admin}/redact", {"id": sent["id"]})
         assert (await anna.ok("GET", f"{users}/last/5"))["messages"] == []
-        named = {"audiences": {"kind": "everyone", "uids": [ANNA]}, "message": {"title": "hi"}}
+        named = {"audiences": {"kind": "everyone", "user_ids": [ANNA]}, "message": {"title": "hi"}}
         assert await server.code("POST", f"{admin}/post", named) is Code.REQUEST_INVALID
 
     play(scene)

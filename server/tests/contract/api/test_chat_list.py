@@ -10,8 +10,8 @@ from tidings.kernel.errors import Code
 
 async def group(house: RestApp, name: str, *texts: str) -> str:
     anna = house.user(ANNA)
-    new = {"name": name, "members": [BEN, CLEO], "client_message_id": name}
-    made = await anna.ok("POST", "/v1/groups", new)
+    new = {"type": "group", "name": name, "members": [BEN, CLEO], "client_message_id": name}
+    made = await anna.ok("POST", "/v1/chats", new)
     for n, text in enumerate(texts):
         said = {"text": text, "client_message_id": f"{name}-{n}"}
         await anna.ok("POST", f"/v1/chats/{made['id']}/messages", said)
@@ -160,7 +160,7 @@ def test_reading_moves_the_watermark_forward_and_turns_the_ticks(play: RunUseCas
             "delivered_to": [BEN, CLEO],
             "read_by": [BEN],
             "read_at": {BEN: told["read_at"][BEN]},
-            "is_counted": True,
+            "has_receipts": True,
         }
         await cleo.ok("PUT", f"{at}/read", {"sequence": 3})
         page = await anna.ok("GET", f"{at}/messages")

@@ -14,9 +14,9 @@ def test_a_group_from_its_making_to_its_handing_over(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house = RestApp(stage)
         anna, ben = house.user(ANNA), house.user(BEN)
-        new = {"name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
-        made = await anna.ok("POST", "/v1/groups", new)
-        assert await anna.ok("POST", "/v1/groups", new) == made
+        new = {"type": "group", "name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
+        made = await anna.ok("POST", "/v1/chats", new)
+        assert await anna.ok("POST", "/v1/chats", new) == made
         at = f"/v1/chats/{made['id']}"
         shown = await ben.ok("GET", at)
         assert shown == {
@@ -47,7 +47,9 @@ def test_members_come_in_pages_and_those_who_left_take_no_place(play: RunUseCase
         house = RestApp(stage)
         anna = house.user(ANNA)
         users = [f"u{n}" for n in range(7)]
-        made = await anna.ok("POST", "/v1/groups", {"name": "us", "members": users}, headers=key("g"))
+        made = await anna.ok(
+            "POST", "/v1/chats", {"type": "group", "name": "us", "members": users}, headers=key("g")
+        )
         at = f"/v1/chats/{made['id']}/members"
         for user in users[1:4]:
             await anna.ok("DELETE", f"{at}/{user}")
@@ -66,12 +68,15 @@ def test_members_come_in_pages_and_those_who_left_take_no_place(play: RunUseCase
 def test_a_direct_chat_is_there_for_both_and_for_nobody_else(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house = RestApp(stage)
-        made = await house.user(ANNA).ok("POST", "/v1/directs", {"user": BEN})
-        assert await house.user(BEN).ok("POST", "/v1/directs", {"user": ANNA}) == made
+        made = await house.user(ANNA).ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
+        assert await house.user(BEN).ok("POST", "/v1/chats", {"type": "direct", "user": ANNA}) == made
         assert (await house.user(BEN).ok("GET", f"/v1/chats/{made['id']}"))["type"] == "direct"
         assert await house.user(CLEO).code("GET", f"/v1/chats/{made['id']}") is Code.CHAT_NOT_FOUND
         assert await house.user(CLEO).code("GET", "/v1/chats/dNOSUCH") is Code.CHAT_NOT_FOUND
-        assert await house.user(ANNA).code("POST", "/v1/directs", {"user": ANNA}) is Code.REQUEST_INVALID
+        assert (
+            await house.user(ANNA).code("POST", "/v1/chats", {"type": "direct", "user": ANNA})
+            is Code.REQUEST_INVALID
+        )
 
     play(scene)
 
@@ -83,13 +88,13 @@ def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exist(pla
         limiter = RateLimiter(buckets, buckets, policies, stage.clock)
         house = RestApp(stage, limits=RequestLimits(limiter, RestApp(stage).door.tenants))
         anna, ben = house.user(ANNA), house.user(BEN)
-        new = {"name": "us", "members": [BEN], "client_message_id": "k1"}
-        direct, group = ("POST", "/v1/directs", {"user": BEN}), ("POST", "/v1/groups", new)
+        new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "k1"}
+        direct, group = ("POST", "/v1/chats", {"type": "direct", "user": BEN}), ("POST", "/v1/chats", new)
         made = [await anna.ok(*each) for each in (direct, group)]
 
         more = [
-            ("POST", "/v1/directs", {"user": CLEO}),
-            ("POST", "/v1/groups", new | {"client_message_id": "k2"}),
+            ("POST", "/v1/chats", {"type": "direct", "user": CLEO}),
+            ("POST", "/v1/chats", new | {"client_message_id": "k2"}),
         ]
         for each in more:
             refused = await anna(*each)
@@ -106,7 +111,7 @@ def test_a_block_silences_and_is_listed_until_it_is_undone(play: RunUseCases) ->
     async def scene(stage: UseCaseEnv) -> None:
         house = RestApp(stage)
         anna, ben = house.user(ANNA), house.user(BEN)
-        made = await anna.ok("POST", "/v1/directs", {"user": BEN})
+        made = await anna.ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
         await anna.ok("PUT", f"/v1/blocks/{BEN}")
         await anna.ok("PUT", f"/v1/blocks/{CLEO}")
         said = {"text": "hi", "client_message_id": "m1"}

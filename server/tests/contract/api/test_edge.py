@@ -22,9 +22,9 @@ def test_a_server_acts_for_the_user_that_it_names(play: RunUseCases) -> None:
         house = RestApp(stage)
         server, bare = house.server(Scope.ACT_AS_USER), house.server(Scope.USERS)
         as_anna = {"tidings-user": ANNA}
-        made = await server.ok("POST", "/v1/directs", {"user": BEN}, headers=as_anna)
+        made = await server.ok("POST", "/v1/chats", {"type": "direct", "user": BEN}, headers=as_anna)
         assert (await house.user(ANNA).ok("GET", f"/v1/chats/{made['id']}"))["created_by"] == "anna"
-        assert await server.code("POST", "/v1/directs", {"user": BEN}) is Code.REQUEST_INVALID
+        assert await server.code("POST", "/v1/chats", {"type": "direct", "user": BEN}) is Code.REQUEST_INVALID
         assert await bare.code("GET", "/v1/blocks", headers=as_anna) is Code.FORBIDDEN
         assert await server.code("GET", "/v1/blocks", headers={"tidings-user": "a#b"}) is Code.REQUEST_INVALID
         ben = house.user(BEN)
@@ -37,20 +37,28 @@ def test_a_server_acts_for_the_user_that_it_names(play: RunUseCases) -> None:
 def test_bodies_are_bounded_and_unknown_fields_refused(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         anna = RestApp(stage).user(ANNA)
-        where = ("POST", "/v1/directs")
-        assert await anna.code(*where, {"user": "x" * 70_000}) is Code.REQUEST_TOO_LARGE
+        where = ("POST", "/v1/chats")
+        assert await anna.code(*where, {"type": "direct", "user": "x" * 70_000}) is Code.REQUEST_TOO_LARGE
         assert await anna.code(*where, content=b"[" * 40_000, headers=JSON) is Code.REQUEST_TOO_LARGE
-        assert await anna.code(*where, content=b'{"user": "b", "user": "c"}', headers=JSON) is INVALID
+        assert (
+            await anna.code(*where, content=b'{"type": "direct", "user": "b", "user": "c"}', headers=JSON)
+            is INVALID
+        )
         assert await anna.code(*where, content=b"{", headers=JSON) is INVALID
-        assert await anna.code(*where, content=b'{"user": "ben"}') is INVALID
+        assert await anna.code(*where, content=b'{"type": "direct", "user": "ben"}') is INVALID
         assert await anna.code(*where) is INVALID
-        unknown = await anna(*where, {"user": "ben", "colour": "red"})
+        unknown = await anna(*where, {"type": "direct", "user": "ben", "colour": "red"})
         assert unknown.json()["errors"] == [
-            {"place": "body", "pointer": "/colour", "detail": "There is nothing of this name here."}
+            {"location": "body", "pointer": "/colour", "detail": "There is nothing of this name here."}
         ]
         assert await anna.code("GET", "/v1/blocks?colour=red") is INVALID
-        many = {"name": "n", "members": [f"u{n}" for n in range(1001)], "client_message_id": "k"}
-        assert await anna.code("POST", "/v1/groups", many) is INVALID
+        many = {
+            "type": "group",
+            "name": "n",
+            "members": [f"u{n}" for n in range(1001)],
+            "client_message_id": "k",
+        }
+        assert await anna.code("POST", "/v1/chats", many) is INVALID
 
     play(scene)
 
@@ -62,7 +70,7 @@ INVALID = Code.REQUEST_INVALID
 @pytest.mark.parametrize("name", ["a#b", "a*b", "a/b", "a b", "", "x" * 65, "tab\t", "ünicode", 7, None])
 async def test_an_id_that_would_change_a_key_is_refused(name: object) -> None:
     """No engine: whoever gets through to the use cases fails the test."""
-    response = await _post(house_without_engine(), "/v1/directs", {"user": name})
+    response = await _post(house_without_engine(), "/v1/chats", {"type": "direct", "user": name})
     assert (response.status_code, response.json()["code"]) == (400, INVALID)
     assert response.json()["errors"][0]["pointer"] == "/user"
 
@@ -79,7 +87,7 @@ async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
     house = house_without_engine()
     missing = await _call(house, "GET", "/v1/nothing")
     assert (missing.status_code, missing.json()["code"]) == (404, Code.ENDPOINT_NOT_FOUND)
-    wrong = await _call(house, "DELETE", "/v1/directs")
+    wrong = await _call(house, "DELETE", "/v1/chats")
     assert (wrong.status_code, wrong.json()["code"]) == (405, Code.METHOD_NOT_ALLOWED)
     assert wrong.headers["allow"] == "POST"
     several = await _call(house, "PUT", "/v1/chats/g1")
@@ -151,7 +159,7 @@ async def test_naming_many_users_takes_more_than_one_token() -> None:
     limits.lets_all_in = True
     house = house_without_engine(limits)
     key, many = {"idempotency-key": "k"}, [f"user-{number}" for number in range(99)]
-    group = await _call(house, "POST", "/v1/groups", key, json={"name": "x", "members": many})
+    group = await _call(house, "POST", "/v1/chats", key, json={"type": "group", "name": "x", "members": many})
     added = await _call(house, "POST", f"/v1/chats/{'0' * 26}/members", json={"users": many})
     assert [each.json()["code"] for each in (group, added)] == [Code.RATE_LIMITED] * 2
     assert limits.charged == [(ANNA, 24), (ANNA, 24)]

@@ -12,8 +12,8 @@ from tidings.kernel.ids import TenantId
 
 async def group(house: RestApp) -> tuple[Caller, Caller, str]:
     anna = house.user(ANNA)
-    new = {"name": "us", "members": [BEN], "client_message_id": "g"}
-    made = await anna.ok("POST", "/v1/groups", new)
+    new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "g"}
+    made = await anna.ok("POST", "/v1/chats", new)
     return anna, house.user(BEN), f"/v1/chats/{made['id']}"
 
 
@@ -94,7 +94,7 @@ def test_history_goes_both_ways_and_says_what_it_covers(play: RunUseCases) -> No
             await anna.ok("POST", f"{at}/messages", said(f"m{n}", f"text {n}"))
         newest = await ben.ok("GET", f"{at}/messages?limit=3")
         assert [entry["sequence"] for entry in newest["entries"]] == [7, 6, 5]
-        assert newest["covers"] == {"after": 4, "up_to": 7}
+        assert newest["covered_range"] == {"after": 4, "up_to": 7}
         assert (newest["has_older"], newest["has_newer"]) == (True, False)
         older = await ben.ok("GET", f"{at}/messages?limit=10&before=5")
         assert [entry["kind"] for entry in older["entries"]] == ["message"] * 3 + ["create"]

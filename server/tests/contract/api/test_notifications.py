@@ -25,7 +25,7 @@ async def opened(stage: UseCaseEnv) -> tuple[RestApp, Caller, Caller]:
 
 async def send(house: RestApp, server: Caller, *users: str, **more: Any) -> Any:
     sent = await server.ok(
-        "POST", f"{INBOX}/notices", {"uids": list(users), "message": {"title": "hi"}, **more}
+        "POST", f"{INBOX}/notifications", {"user_ids": list(users), "message": {"title": "hi"}, **more}
     )
     await house.work()
     return sent
@@ -67,15 +67,15 @@ def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(pla
     play(scene)
 
 
-def test_a_notice_is_listed_counted_and_marked(play: RunUseCases) -> None:
+def test_a_notification_is_listed_counted_and_marked(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         first = await send(house, server, ANNA, BEN, category="sport", sender="editor", label="All")
         second = await send(house, server, ANNA)
-        page = await anna.ok("GET", f"{INBOX}/notices")
-        assert [each["id"] for each in page["notices"]] == [second["id"], first["id"]]
+        page = await anna.ok("GET", f"{INBOX}/notifications")
+        assert [each["id"] for each in page["notifications"]] == [second["id"], first["id"]]
         assert page["counts"] == {"unread": 2, "unseen": 2, "categories": {"sport": 1, "weather": 0}}
-        shown = page["notices"][1]
+        shown = page["notifications"][1]
         assert (shown["category"], shown["sender"], shown["label"]) == ("sport", "editor", "All")
         assert (shown["message"], shown["is_read"]) == ({"title": "hi"}, False)
         marked = await anna.ok("POST", f"{INBOX}/read", {"ids": [first["id"]]})
@@ -83,12 +83,12 @@ def test_a_notice_is_listed_counted_and_marked(play: RunUseCases) -> None:
         assert (await anna.ok("POST", f"{INBOX}/unread", {"ids": [first["id"]]}))["unread"] == 2
         assert (await anna.ok("POST", f"{INBOX}/seen"))["unseen"] == 0
         assert (await anna.ok("POST", f"{INBOX}/archive", {"ids": [second["id"]]}))["unread"] == 1
-        archive = await anna.ok("GET", f"{INBOX}/notices?archived=true")
-        assert [each["id"] for each in archive["notices"]] == [second["id"]]
+        archive = await anna.ok("GET", f"{INBOX}/notifications?archived=true")
+        assert [each["id"] for each in archive["notifications"]] == [second["id"]]
         assert (await anna.ok("POST", f"{INBOX}/restore", {"ids": [second["id"]]}))["unread"] == 2
         assert (await anna.ok("POST", f"{INBOX}/read", {"category": "sport"}))["unread"] == 1
-        unread = await anna.ok("GET", f"{INBOX}/notices?unread=true")
-        assert [each["id"] for each in unread["notices"]] == [second["id"]]
+        unread = await anna.ok("GET", f"{INBOX}/notifications?unread=true")
+        assert [each["id"] for each in unread["notifications"]] == [second["id"]]
         assert (await anna.ok("POST", f"{INBOX}/read", {}))["unread"] == 0
         assert (await house.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 1
 
@@ -99,17 +99,19 @@ def test_pages_go_on_and_a_filter_keeps_its_cursor(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         ids = [(await send(house, server, ANNA, category="sport"))["id"] for _ in range(5)]
-        page = await anna.ok("GET", f"{INBOX}/notices?limit=2&category=sport")
+        page = await anna.ok("GET", f"{INBOX}/notifications?limit=2&category=sport")
         await send(house, server, ANNA, category="sport")
-        found = [each["id"] for each in page["notices"]]
+        found = [each["id"] for each in page["notifications"]]
         while "cursor" in page:
-            page = await anna.ok("GET", f"{INBOX}/notices?limit=2&category=sport&cursor={page['cursor']}")
-            found += [each["id"] for each in page["notices"]]
+            page = await anna.ok(
+                "GET", f"{INBOX}/notifications?limit=2&category=sport&cursor={page['cursor']}"
+            )
+            found += [each["id"] for each in page["notifications"]]
         assert found == ids[::-1]
-        first = await anna.ok("GET", f"{INBOX}/notices?limit=2")
-        elsewhere = f"{INBOX}/notices?limit=2&unread=true&cursor={first['cursor']}"
+        first = await anna.ok("GET", f"{INBOX}/notifications?limit=2")
+        elsewhere = f"{INBOX}/notifications?limit=2&unread=true&cursor={first['cursor']}"
         assert await anna.code("GET", elsewhere) is Code.CURSOR_INVALID
-        assert await anna.code("GET", f"{INBOX}/notices?category=cooking") is Code.REQUEST_INVALID
+        assert await anna.code("GET", f"{INBOX}/notifications?category=cooking") is Code.REQUEST_INVALID
 
     play(scene)
 
@@ -145,8 +147,8 @@ def test_what_expires_says_when(play: RunUseCases) -> None:
         assert (counts["unread"], counts["next_change_at"]) == (1, "2099-12-31T00:00:00.000Z")
         stage.clock.ahead_ms = 80 * 365 * 86_400_000
         assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 0
-        late = {"uids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
-        assert await server.code("POST", f"{INBOX}/notices", late) is Code.REQUEST_INVALID
+        late = {"user_ids": [ANNA], "message": {"title": "hi"}, "expires_at": "2020-01-01T00:00:00Z"}
+        assert await server.code("POST", f"{INBOX}/notifications", late) is Code.REQUEST_INVALID
 
     play(scene)
 
@@ -154,14 +156,17 @@ def test_what_expires_says_when(play: RunUseCases) -> None:
 def test_a_repeat_is_answered_by_the_first_answer(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
-        body, key = {"uids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
-        first = await server("POST", f"{INBOX}/notices", body, headers=key)
-        again = await server("POST", f"{INBOX}/notices", body, headers=key)
+        body, key = {"user_ids": [ANNA], "message": {"title": "hi"}}, {"Idempotency-Key": "one"}
+        first = await server("POST", f"{INBOX}/notifications", body, headers=key)
+        again = await server("POST", f"{INBOX}/notifications", body, headers=key)
         assert (first.status_code, again.status_code, again.json()) == (201, 200, first.json())
         await house.work()
         assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 1
-        other = {"uids": [BEN], "message": {"title": "hi"}}
-        assert await server.code("POST", f"{INBOX}/notices", other, headers=key) is Code.IDEMPOTENCY_CONFLICT
+        other = {"user_ids": [BEN], "message": {"title": "hi"}}
+        assert (
+            await server.code("POST", f"{INBOX}/notifications", other, headers=key)
+            is Code.IDEMPOTENCY_CONFLICT
+        )
 
     play(scene)
 
@@ -170,11 +175,13 @@ def test_a_hundred_thousand_users_fit_into_one_request(play: RunUseCases) -> Non
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         users = [f"user-with-a-rather-long-name-{number:06d}" for number in range(100_000)]
-        sent = await server.ok("POST", f"{INBOX}/notices", {"uids": users, "message": {"title": "hi"}})
+        sent = await server.ok(
+            "POST", f"{INBOX}/notifications", {"user_ids": users, "message": {"title": "hi"}}
+        )
         job = await server.ok("GET", f"/v1/jobs/{sent['job']}")
         assert (job["total"], job["done"], job["state"]) == (100_000, 0, "running")
-        one_more = {"uids": [*users, "one-more"], "message": {"title": "hi"}}
-        assert await server.code("POST", f"{INBOX}/notices", one_more) is Code.REQUEST_INVALID
+        one_more = {"user_ids": [*users, "one-more"], "message": {"title": "hi"}}
+        assert await server.code("POST", f"{INBOX}/notifications", one_more) is Code.REQUEST_INVALID
 
     play(scene)
 
@@ -182,7 +189,9 @@ def test_a_hundred_thousand_users_fit_into_one_request(play: RunUseCases) -> Non
 def test_a_job_is_paused_resumed_and_listed(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, _ = await opened(stage)
-        sent = await server.ok("POST", f"{INBOX}/notices", {"uids": [ANNA], "message": {"title": "hi"}})
+        sent = await server.ok(
+            "POST", f"{INBOX}/notifications", {"user_ids": [ANNA], "message": {"title": "hi"}}
+        )
         job = f"/v1/jobs/{sent['job']}"
         assert (await server.ok("POST", f"{job}/pause"))["state"] == "paused"
         await house.work()
@@ -198,41 +207,41 @@ def test_a_job_is_paused_resumed_and_listed(play: RunUseCases) -> None:
     play(scene)
 
 
-def test_a_notice_is_amended_and_recalled_with_proof(play: RunUseCases) -> None:
+def test_a_notification_is_amended_and_recalled_with_proof(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, server, anna = await opened(stage)
         sent = await send(house, server, ANNA, BEN)
-        notice = f"{INBOX}/notices/{sent['id']}"
-        assert (await server.ok("PATCH", notice, {"message": {"title": "corrected"}}))["version"] == 2
-        (shown,) = (await anna.ok("GET", f"{INBOX}/notices"))["notices"]
+        notification = f"{INBOX}/notifications/{sent['id']}"
+        assert (await server.ok("PATCH", notification, {"message": {"title": "corrected"}}))["version"] == 2
+        (shown,) = (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"]
         assert (shown["message"], shown["version"]) == ({"title": "corrected"}, 2)
         await anna.ok("POST", f"{INBOX}/read", {"ids": [sent["id"]]})
-        recalled = await server.ok("DELETE", notice)
-        assert (await anna.ok("GET", f"{INBOX}/notices"))["notices"] == []
+        recalled = await server.ok("DELETE", notification)
+        assert (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"] == []
         await house.work()
         assert (await server.ok("GET", f"/v1/jobs/{recalled['job']}"))["state"] == "done"
         assert (await house.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 0
-        proof = (await server.ok("GET", f"{notice}/recipients"))["users"]
-        assert [("read_at" in each, "vanished_at" in each) for each in proof] == [(True, True), (False, True)]
-        assert await server.code("PATCH", notice, {"message": {"title": "no"}}) is Code.NO_CHANGE
+        proof = (await server.ok("GET", f"{notification}/recipients"))["users"]
+        assert [("read_at" in each, "removed_at" in each) for each in proof] == [(True, True), (False, True)]
+        assert await server.code("PATCH", notification, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
     play(scene)
 
 
-def test_a_notice_is_found_by_its_name_in_the_senders_system(play: RunUseCases) -> None:
+def test_a_notification_is_found_by_its_name_in_the_senders_system(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         _, server, _ = await opened(stage)
         wish = {
-            "uids": [ANNA, BEN],
+            "user_ids": [ANNA, BEN],
             "message": {"title": "x"},
             "host_system_id": "order-7",
             "is_unique": True,
         }
-        sent = await server.ok("POST", f"{INBOX}/notices", wish)
+        sent = await server.ok("POST", f"{INBOX}/notifications", wish)
         found = await server.ok("GET", f"{INBOX}/sent/order-7")
         assert (found["id"], found["job"], found["total"]) == (sent["id"], sent["job"], 2)
         assert "redacted_at" not in found
-        await server.ok("DELETE", f"{INBOX}/notices/{sent['id']}")
+        await server.ok("DELETE", f"{INBOX}/notifications/{sent['id']}")
         assert "redacted_at" in await server.ok("GET", f"{INBOX}/sent/order-7")
         assert await server.code("GET", f"{INBOX}/sent/order-8") is Code.NOTIFICATION_NOT_FOUND
 
@@ -248,7 +257,7 @@ def test_a_count_is_explained(play: RunUseCases) -> None:
         await anna.ok("POST", f"{INBOX}/unread", {"ids": [again]})
         new = (await send(house, server, ANNA))["id"]
         told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-        why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notices"]}
+        why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notifications"]}
         assert why == {
             read: ("read", False),
             marked: ("marked_all", False),

@@ -48,12 +48,12 @@ async def posted(house: RestApp, admin: str) -> str:
 def test_a_message_to_specific_users_comes_as_the_document_shows_it(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
-        notice = await posted(house, admin)
+        notification = await posted(house, admin)
         page = await house.user(USER).ok("GET", f"{users}/messages/last/10")
         (row,) = page["messages"]
         assert row.keys() == DOCUMENT_ROW.keys()
         assert row == DOCUMENT_ROW | {
-            "id": notice,
+            "id": notification,
             "received": row["received"],
             "delivered": row["delivered"],
             "audiences": DOCUMENT_ROW["audiences"] | {"uids": [USER]},
@@ -89,11 +89,11 @@ def test_messages_are_marked_read_by_ids_and_before_a_time(play: RunUseCases) ->
 def test_a_message_is_redacted_for_everybody(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
-        notice = await posted(house, admin)
+        notification = await posted(house, admin)
         done = await house.server(Scope.NOTIFICATIONS).ok(
-            "DELETE", f"{admin}/messages/redact", {"id": notice}
+            "DELETE", f"{admin}/messages/redact", {"id": notification}
         )
-        assert done["id"] == notice
+        assert done["id"] == notification
         await house.work()
         for user in (USER, OTHER):
             page = await house.user(user).ok("GET", f"{users}/messages/last/10")
@@ -105,9 +105,9 @@ def test_a_message_is_redacted_for_everybody(play: RunUseCases) -> None:
 def test_admins_and_users_are_kept_apart_and_the_address_decides_nothing(play: RunUseCases) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         house, admin, users = await opened(stage)
-        notice = await posted(house, admin)
+        notification = await posted(house, admin)
         user, server = house.user(USER), house.server(Scope.NOTIFICATIONS)
-        assert await user.code("DELETE", f"{admin}/messages/redact", {"id": notice}) is Code.FORBIDDEN
+        assert await user.code("DELETE", f"{admin}/messages/redact", {"id": notification}) is Code.FORBIDDEN
         assert await server.code("GET", f"{users}/messages/last/1") is Code.REQUEST_INVALID
         elsewhere = users.replace(stage.tenant, "another-tenant")
         assert await user.code("GET", f"{elsewhere}/messages/last/1") is Code.FORBIDDEN

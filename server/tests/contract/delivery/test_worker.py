@@ -113,7 +113,7 @@ def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is_kept(
         assert [each.entry.sequence for each in await office.queue(BEN)] == [2]
         assert await office.queue(CLEO) == []
         assert office.away.of == [(chat, BEN, [2])]
-        assert office.counts.stale == 2
+        assert office.counts.stale_route == 2
 
     work(day)
 

@@ -185,7 +185,7 @@ def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_ent
         await office.worker.handle(news[4:7])
         assert [row.known.head and row.known.head.sequence for row in await rows(office, chat)] == [7, 7, 7]
         assert [each.entry.sequence for each in await office.queue(CLEO)] == [2]
-        assert office.counts.late == 5
+        assert office.counts.deferred == 5
         office.is_cut = False
         assert (await office.mark(chat), here.got(chat, "ben-phone")) == (2, [1, 2])
         await office.worker.handle(news[7:])
@@ -320,7 +320,7 @@ def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channe
         await stage.send(chat, ANNA, "six", after=5)
         await stage.manage.remove(chat, by(ANNA), BEN)
         await stage.send(chat, ANNA, "eight", after=7)
-        before = office.counts.kept
+        before = office.counts.queued
         await office.deliver()
         assert here.got(chat, "ben-phone") == [1, 2, 3, 7]
         assert [push.is_large for push in here.pushes if push.key == chat] == [False, True, True]
@@ -328,7 +328,7 @@ def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channe
         assert [e.sequence for push in channel.pushes for e in push.entries] == [4, 5, 6, 7, 8]
         assert all(push.parts == () and push.is_large for push in channel.pushes)
         assert {sequence for _, _, each in office.away.of for sequence in each} == {2}
-        assert office.counts.kept - before == 90, (
+        assert office.counts.queued - before == 90, (
             "message 2, for all who are not connected; none of the large chat's"
         )
         assert await office.mark(chat) == 8

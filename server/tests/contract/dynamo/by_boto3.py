@@ -1,4 +1,4 @@
-"""Makes the same call with boto3, the oracle, and tells the outcome in our words."""
+"""Make a call with boto3, the reference, and convert the outcome to the types of the Tidings client."""
 
 from decimal import Decimal
 from typing import Any

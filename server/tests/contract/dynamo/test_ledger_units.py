@@ -130,7 +130,7 @@ def test_a_query_of_an_index_is_paid_by_the_index(place: ScratchTable) -> None:
 
 
 def test_what_a_query_leaves_out_is_paid_and_known(place: ScratchTable) -> None:
-    """Also by a client that measures nothing: the engine is asked with every Query."""
+    """Without `measure` too: every Query requests its consumed capacity."""
     values: dict[str, Any] = {":p": "a", ":none": "none"}
 
     async def use() -> DynamoClient:

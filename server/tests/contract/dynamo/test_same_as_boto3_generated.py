@@ -1,4 +1,4 @@
-"""The same answers as boto3 over calls drawn by chance: values, conditions and orders that nobody thought of."""
+"""The same answers as boto3 for random calls: values, conditions and orders."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The four calls of DynamoDB Streams, on both engines, beside boto3."""
+"""The four calls of DynamoDB Streams on both engines, compared with boto3."""
 
 import asyncio
 from typing import Any

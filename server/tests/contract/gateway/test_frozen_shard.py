@@ -59,7 +59,7 @@ async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
                     await asyncio.sleep(0.05)
             healthy = (near.other, far.other, others[0])
             assert {name: here.seat(name).epoch for name in healthy} == {n: epochs[n] for n in healthy}
-            assert post.unreached == [], "nobody was taken to be away"
+            assert post.offline_users == [], "nobody was taken to be away"
             assert screens[near.other].sequences(near.chat)[-1] == last
 
 

@@ -45,7 +45,7 @@ def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(play_post: Run
         ben = await here.live(BEN)
         await flush(post)
         missed = await post.say(chat, ANNA, "nobody is found")
-        assert post.unreached == [BEN]
+        assert post.offline_users == [BEN]
         assert missed not in ben.sequences(chat)
         await here.routed.leases.renew_all()
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
@@ -64,7 +64,7 @@ def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(play_post:
         await two.routed._deps.routes.register(two_key := one.seat(BEN).key, two.id)
         assert older.closed is None
         await one.routed.leases.renew_all()
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
         (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
         assert (route.device, route.gateway) == (two_key.device, two.id)
 
@@ -81,7 +81,7 @@ def test_who_lost_his_route_and_finds_a_newer_one_yields(play_post: RunGateways)
         # a heartbeat has found it gone; before it is made anew the device came in elsewhere
         seat.is_registered = False
         one.routed.resuming.resume_again(seat)
-        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
         (route,) = (await two.routed._deps.routes.look_up(post.stage.tenant, [BEN])).found[BEN]
         assert route.gateway == two.id
 
@@ -110,7 +110,7 @@ def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(
 
         ranges._page = late  # type: ignore[method-assign,assignment]
         seat.positions[chat.chat].on_push(missed)
-        ranges.schedule(seat, chat.chat)
+        here.routed.gap_filler.schedule(seat, chat.chat)
         held.step, seat.is_registered = "gateway.read", False
         here.routed.resuming.resume_again(seat)
         await held.reached.wait()
@@ -135,7 +135,7 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
         await flush(post)
         missed = await post.say(chat, ANNA, "nobody is found")
         seat, ranges, gate, senders = here.seat(BEN), here.routed.ranges, asyncio.Event(), 0
-        honest = ranges._sending.range
+        honest = ranges._sender.range
 
         async def late(*given: Any) -> None:
             nonlocal senders
@@ -143,14 +143,15 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
             await gate.wait()
             await honest(*given)
 
-        ranges._sending.range = late  # type: ignore[method-assign,assignment]
-        ranges._crew._working = ranges._crew._max_concurrent
+        ranges._sender.range = late  # type: ignore[method-assign,assignment]
+        waiting = here.routed.gap_filler._queue
+        waiting._working = waiting._max_concurrent
         seat.positions[chat.chat].on_push(missed)
-        ranges.schedule(seat, chat.chat)
+        here.routed.gap_filler.schedule(seat, chat.chat)
         seat.is_registered = False
         here.routed.resuming.resume_again(seat)
         await until(lambda: senders == 1, WITHIN_S)
-        turn = asyncio.create_task(ranges._crew._run())
+        turn = asyncio.create_task(waiting._run())
         await until(lambda: turn.done() or senders == 2, WITHIN_S)
         gate.set()
         await until(lambda: seat.is_live and turn.done(), WITHIN_S)
@@ -274,7 +275,7 @@ def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play
         await until(lambda: unheard in ben.sequences(many), WITHIN_S)
         here.routed.large_chats._subscriber = ears
         await here.routed.leases.renew_all()
-        await until(lambda: bool(seat.large_chat_channels) and not seat.unheard, WITHIN_S)
+        await until(lambda: bool(seat.large_chat_channels) and not seat.unconfirmed_channels, WITHIN_S)
         heard = await post.say(many, ANNA, "by the channel")
         await until(lambda: heard in ben.sequences(many), WITHIN_S)
         assert (seat.epoch, seat.is_registered) == (epoch, True)

@@ -28,7 +28,7 @@ async def looks(screen: ScreenDevice, *chats: ChatKey) -> None:
 
 
 def alls(screen: ScreenDevice, chat: ChatKey) -> list[dict[str, Any]]:
-    return [r for r in screen.pushed("receipts") if r["chat"] == chat.chat and r.get("is_all")]
+    return [r for r in screen.pushed("receipts") if r["chat"] == chat.chat and r.get("is_snapshot")]
 
 
 async def knows(screen: ScreenDevice, chat: ChatKey, user: UserId, part: str, sequence: int) -> None:
@@ -98,7 +98,7 @@ def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(play_p
             sent = await post.say(chat, ANNA)
             phone.say(read={"chat": chat.chat, "sequence": sent})
             await knows(laptop, chat, BEN, "read", sent)
-            assert all(not told.get("is_all") for told in laptop.pushed("receipts"))
+            assert all(not told.get("is_snapshot") for told in laptop.pushed("receipts"))
 
     play_post(scene)
 

@@ -11,7 +11,7 @@ from fixtures.use_cases import ANNA, BEN
 
 from tidings.gateway import slow_consumer
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.resume.catch_up import ResumeOptions
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings_wire.close_codes import CloseCode
@@ -127,7 +127,7 @@ def test_the_resume_of_a_live_device_ends_in_time_too(play_post: RunGateways) ->
         ben = await here.live(BEN)
         ben.buffered_bytes = STUCK
         ben.say(id=9, resume={"positions": {chat.chat: 0}, "epoch": 0})
-        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_LATER, WITHIN_S)
+        await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
 
     play_post(scene)
 

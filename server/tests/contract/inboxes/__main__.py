@@ -1,4 +1,4 @@
-"""The inboxes' state machine for long: `just machine-notices --steps 20000`. Its last line is the report."""
+"""The inboxes' state machine for long: `just machine-notifications --steps 20000`. Its last line is the report."""
 
 import argparse
 import json

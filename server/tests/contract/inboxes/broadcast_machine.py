@@ -1,4 +1,4 @@
-"""The machine of inboxes with broadcasts beside direct notices: segments, schedules, ramps, expiry, joins, recalls."""
+"""The machine of inboxes with broadcasts beside direct notifications: segments, schedules, ramps, expiry, joins, recalls."""
 
 from collections.abc import Collection, Mapping
 from typing import override
@@ -49,7 +49,7 @@ class BroadcastMachine(Machine):
     @override
     def open(self, client: DynamoClient) -> InboxEnv:
         inboxes = InboxEnv(type(self).make_repository(client), Namespace().tenant, client)
-        # always the same: who is in a step of a ramp hangs on the notice's id, and that on the time
+        # always the same: who is in a step of a ramp hangs on the notification's id, and that on the time
         inboxes.clock.at_ms = inboxes.delivery_clock.at_ms = 1_800_000_000_000
         return inboxes
 
@@ -178,12 +178,12 @@ class BroadcastMachine(Machine):
         super().compare_counts(who)
 
     @override
-    def is_later(self, who: str, *notices: NotificationId) -> None:
+    def is_later(self, who: str, *notifications: NotificationId) -> None:
         offered = self.wide[who].offered
-        super().is_later(who, *(each for each in notices if each not in offered))
-        for notice in notices:
-            if notice in offered:
-                self.wide[who].since[notice] = self.now_ms
+        super().is_later(who, *(each for each in notifications if each not in offered))
+        for notification in notifications:
+            if notification in offered:
+                self.wide[who].since[notification] = self.now_ms
 
     @initialize(days=st.sampled_from((None, 1, 3)))
     @override

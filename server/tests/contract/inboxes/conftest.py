@@ -18,8 +18,8 @@ type Act = Callable[[Scene], None]
 def act(tables: Tables, space: Namespace, tmp_path: Path) -> Act:
     def run(scene: Scene) -> None:
         async def acted() -> None:
-            async with open_notification_env(tables, space.tenant, tmp_path / "tidings.key") as notices:
-                await asyncio.wait_for(scene(notices), 60)
+            async with open_notification_env(tables, space.tenant, tmp_path / "tidings.key") as notifications:
+                await asyncio.wait_for(scene(notifications), 60)
 
         asyncio.run(acted())
 

@@ -75,27 +75,27 @@ class Machine(RuleBasedStateMachine):
 
     @rule(category=category, life_ms=lives_ms)
     def send(self, category: int, life_ms: int | None) -> None:
-        notice = self.inboxes.new_id()
-        self.sent.append((notice, category, None if life_ms is None else self.now_ms + life_ms))
+        notification = self.inboxes.new_id()
+        self.sent.append((notification, category, None if life_ms is None else self.now_ms + life_ms))
 
     @precondition(lambda self: self.sent)
     @rule(who=user, which=which, recent=st.booleans())
     def give(self, who: str, which: int, *, recent: bool) -> None:
         """In any order, late, and again and again."""
         sent = self.sent[-3:] if recent else self.sent
-        notice, category, expires_ms = sent[which % len(sent)]
+        notification, category, expires_ms = sent[which % len(sent)]
         wanted = self.wanted[who]
-        gift = self.run(self.inboxes.deliver(who, notice, category, expires_ms))
-        is_known = notice in wanted.delivered | wanted.redacted
+        gift = self.run(self.inboxes.deliver(who, notification, category, expires_ms))
+        is_known = notification in wanted.delivered | wanted.redacted
         assert gift is not DeliveryOutcome.EXISTS or is_known
         if gift is DeliveryOutcome.DELIVERED:
             assert not is_known
-            wanted.delivered.add(notice)
-            wanted.categories[notice] = category
-            wanted.sent[notice] = self.row(who, notice).sent_ms
-            self.is_later(who, notice)
+            wanted.delivered.add(notification)
+            wanted.categories[notification] = category
+            wanted.sent[notification] = self.row(who, notification).sent_ms
+            self.is_later(who, notification)
             if expires_ms is not None:
-                wanted.expiry[notice] = expires_ms
+                wanted.expiry[notification] = expires_ms
 
     @rule(who=user, which=which)
     def read(self, who: str, which: int) -> None:
@@ -137,9 +137,9 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.sent)
     @rule(who=user, which=which)
     def redact(self, who: str, which: int) -> None:
-        notice, category, _ = self.sent[which % len(self.sent)]
-        self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(who), notice, category))
-        self.wanted[who].redacted.add(notice)
+        notification, category, _ = self.sent[which % len(self.sent)]
+        self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(who), notification, category))
+        self.wanted[who].redacted.add(notification)
 
     @invariant()
     def counts_and_lists_are_as_the_sets_say(self) -> None:
@@ -173,16 +173,18 @@ class Machine(RuleBasedStateMachine):
     def listed(self, who: str, wanted: NotificationFilter | None = None) -> list[NotificationId]:
         return self.run(self.inboxes.listed(who, wanted))
 
-    def is_later(self, who: str, *notices: NotificationId) -> None:
+    def is_later(self, who: str, *notifications: NotificationId) -> None:
         """What is given or made unread again is later than all that was before."""
         since, there = self.wanted[who].since, self.wanted[who].delivered
         before_ms = max((since[each] for each in there if each in since), default=0)
-        for notice in notices:
-            since[notice] = self.row(who, notice).since_ms
-            assert since[notice] > before_ms
+        for notification in notifications:
+            since[notification] = self.row(who, notification).since_ms
+            assert since[notification] > before_ms
 
-    def row(self, who: str, notice: NotificationId) -> NotificationRow:
-        return self.run(self.inboxes.repository.rows(self.inboxes.inbox_key(who), [notice]))[notice]
+    def row(self, who: str, notification: NotificationId) -> NotificationRow:
+        return self.run(self.inboxes.repository.rows(self.inboxes.inbox_key(who), [notification]))[
+            notification
+        ]
 
     def some(self, who: str, which: int) -> list[NotificationId]:
         """One to three of what the user has, now or earlier."""

@@ -61,13 +61,13 @@ async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) ->
     async with open_client(tables.url, REGION, tables.prefix) as client:
         ahead = Opened(client)
         behind = Opened(client, ahead.tenant)
-        notice = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
+        notification = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
         await ahead.new("anna")
         ahead.clock.at_ms += 10_000
         await ahead.marker.see_all(ahead.inbox_key("anna"))
         assert (await behind.counted("anna"))[0] == 1
-        await behind.marker.read(behind.inbox_key("anna"), [notice])
-        await behind.withdrawer.withdraw(behind.inbox_key("anna"), notice, 0)
+        await behind.marker.read(behind.inbox_key("anna"), [notification])
+        await behind.withdrawer.withdraw(behind.inbox_key("anna"), notification, 0)
         assert (await behind.counted("anna"))[0] == (await ahead.counted("anna"))[0] == 1
 
 
@@ -87,8 +87,8 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
         owner = at.inbox_key("anna")
         ids = [await at.new("anna", category=1) for _ in range(12)]
         await asyncio.gather(
-            *(at.marker.read(owner, [notice]) for notice in ids[:4]),
-            *(at.marker.archive(owner, [notice]) for notice in ids[4:6]),
+            *(at.marker.read(owner, [notification]) for notification in ids[:4]),
+            *(at.marker.archive(owner, [notification]) for notification in ids[4:6]),
             *(at.deliver("anna", at.new_id(), 2) for _ in range(6)),
             at.withdrawer.withdraw(owner, ids[6], 1),
             at.marker.see_all(owner),
@@ -106,7 +106,7 @@ async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) ->
         assert await at.counted("anna") == (25, {1: 25}, 25)
 
 
-async def test_what_is_kept_no_longer_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
+async def test_what_is_retention_over_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         at.retention_days = 2

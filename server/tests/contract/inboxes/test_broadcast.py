@@ -23,15 +23,15 @@ async def send(at: NotificationEnv, key: str | None = None, **more: object) -> B
     return await at.cases.broadcast.send(at.tenant, DEFAULT, wish, key)
 
 
-async def reached(at: NotificationEnv, notice: NotificationId) -> RolloutStatus:
-    return await at.cases.broadcasts.rollout.status(BroadcastLogId(at.tenant, DEFAULT), notice)
+async def reached(at: NotificationEnv, notification: NotificationId) -> RolloutStatus:
+    return await at.cases.broadcasts.rollout.status(BroadcastLogId(at.tenant, DEFAULT), notification)
 
 
 async def holders(at: NotificationEnv) -> int:
     return sum([await at.total(user) for user in USERS])
 
 
-def test_everyone_has_it_beside_his_own_notices_newest_first(act: Act) -> None:
+def test_everyone_has_it_beside_his_own_notifications_newest_first(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         await at.given("anna", message={"title": "first"})
         at.clock.ahead_ms += 10

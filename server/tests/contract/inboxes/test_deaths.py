@@ -1,4 +1,4 @@
-"""A worker that dies at any call, before it or after it: whoever goes on gives everybody one notice and one count."""
+"""A worker that dies at any call, before it or after it: whoever goes on gives everybody one notification and one count."""
 
 import asyncio
 from pathlib import Path

@@ -13,34 +13,34 @@ from tidings.kernel.ids import TenantId
 
 
 def test_of_two_changes_at_once_none_is_lost(act: Act) -> None:
-    async def scene(notices: NotificationEnv) -> None:
-        here, there = notices.cases.defaults, notices.process(notices.client).defaults
+    async def scene(notifications: NotificationEnv) -> None:
+        here, there = notifications.cases.defaults, notifications.process(notifications.client).defaults
         await asyncio.gather(
-            here.set(notices.tenant, lambda before: replace(before, retention_days=7)),
-            there.set(notices.tenant, lambda before: replace(before, is_for_known_users=True)),
+            here.set(notifications.tenant, lambda before: replace(before, retention_days=7)),
+            there.set(notifications.tenant, lambda before: replace(before, is_for_known_users=True)),
         )
-        found = await here.read(notices.tenant)
+        found = await here.read(notifications.tenant)
         assert (found.retention_days, found.is_for_known_users, found.version) == (7, True, 2)
 
     act(scene)
 
 
 def test_another_tenant_has_none_of_it(act: Act) -> None:
-    async def scene(notices: NotificationEnv) -> None:
-        defaults = notices.cases.defaults
-        await defaults.set(notices.tenant, lambda _: InboxDefaults(retention_days=7))
-        assert await defaults.read(TenantId(f"{notices.tenant}2")) == InboxDefaults()
+    async def scene(notifications: NotificationEnv) -> None:
+        defaults = notifications.cases.defaults
+        await defaults.set(notifications.tenant, lambda _: InboxDefaults(retention_days=7))
+        assert await defaults.read(TenantId(f"{notifications.tenant}2")) == InboxDefaults()
 
     act(scene)
 
 
 @pytest.mark.parametrize("days", [0, 3651])
 def test_what_an_inbox_could_not_have_is_refused(act: Act, days: int) -> None:
-    async def scene(notices: NotificationEnv) -> None:
-        defaults = notices.cases.defaults
+    async def scene(notifications: NotificationEnv) -> None:
+        defaults = notifications.cases.defaults
         with pytest.raises(TidingsError) as refused:
-            await defaults.set(notices.tenant, lambda _: InboxDefaults(retention_days=days))
+            await defaults.set(notifications.tenant, lambda _: InboxDefaults(retention_days=days))
         assert refused.value.code is Code.REQUEST_INVALID
-        assert await defaults.read(notices.tenant) == InboxDefaults()
+        assert await defaults.read(notifications.tenant) == InboxDefaults()
 
     act(scene)

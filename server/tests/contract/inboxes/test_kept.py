@@ -16,7 +16,7 @@ DAY_S = 86_400
 
 
 @pytest.mark.parametrize(("retention_days", "chunk_days"), [(None, None), (30, 93), (365, 368)])
-def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notices(
+def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notifications(
     act: Act, retention_days: int | None, chunk_days: int | None
 ) -> None:
     async def scene(at: NotificationEnv) -> None:

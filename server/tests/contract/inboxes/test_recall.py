@@ -1,4 +1,4 @@
-"""Redaction and amendment of notices that were sent, and the proof of a recall."""
+"""Redaction and amendment of notifications that were sent, and the proof of a recall."""
 
 from contract.inboxes.conftest import Act
 from fixtures.inbox_env import DEFAULT
@@ -8,7 +8,7 @@ from fixtures.use_cases import code_of
 from tidings.kernel.errors import Code
 
 
-def test_an_amended_notice_says_the_new_words_and_stays_read_or_unread(act: Act) -> None:
+def test_an_amended_notification_says_the_new_words_and_stays_read_or_unread(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", "ben")
         await at.cases.marker.read(at.owner("ben"), [sent.notification])
@@ -21,7 +21,7 @@ def test_an_amended_notice_says_the_new_words_and_stays_read_or_unread(act: Act)
     act(scene)
 
 
-def test_a_redacted_notice_vanishes_at_once_and_leaves_the_counts(act: Act) -> None:
+def test_a_redacted_notification_vanishes_at_once_and_leaves_the_counts(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", "ben")
         await at.given("anna")
@@ -74,7 +74,7 @@ def test_a_recall_is_proven_for_each_user(act: Act) -> None:
     act(scene)
 
 
-def test_a_notice_of_another_inbox_or_tenant_is_not_found(act: Act) -> None:
+def test_a_notification_of_another_inbox_or_tenant_is_not_found(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna")
         elsewhere = at.cases.recall.redact(at.tenant, "other", sent.notification)

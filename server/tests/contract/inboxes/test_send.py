@@ -29,7 +29,7 @@ def test_everybody_gets_it_once_and_the_job_tells_so(act: Act) -> None:
     act(scene)
 
 
-def test_what_a_notice_says_does_not_stand_in_the_table_in_clear(act: Act) -> None:
+def test_what_a_notification_says_does_not_stand_in_the_table_in_clear(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", message={"title": "for anna alone"})
         content = await at.cases.recall.find(at.tenant, DEFAULT, sent.notification)
@@ -51,7 +51,7 @@ def test_events_that_come_again_give_nothing_again(act: Act) -> None:
     act(scene)
 
 
-def test_a_try_with_the_same_key_is_the_same_notice(act: Act) -> None:
+def test_a_try_with_the_same_key_is_the_same_notification(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         first = await at.send(["anna"], key="k1")
         again = await at.send(["anna"], key="k1")

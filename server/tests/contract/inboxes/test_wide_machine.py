@@ -1,4 +1,4 @@
-"""Notices of both kinds against plain sets, on both engines. Each mutant has a story of a few steps in which it shows."""
+"""Notifications of both kinds against plain sets, on both engines. Each mutant has a story of a few steps in which it shows."""
 
 from collections.abc import Callable
 
@@ -52,11 +52,11 @@ def ramped_after_a_mark(at: BroadcastMachine) -> None:
 
 
 def late_part(at: BroadcastMachine, who: str) -> bool:
-    """Whether the next notice comes to this user in a later step than the first quarter."""
+    """Whether the next notification comes to this user in a later step than the first quarter."""
     made = at.inboxes._created
-    notice = at.inboxes.new_id()
+    notification = at.inboxes.new_id()
     at.inboxes._created = made
-    return rollout_bucket(stable_hash(who), stable_hash(notice)) >= PARTS // 4
+    return rollout_bucket(stable_hash(who), stable_hash(notification)) >= PARTS // 4
 
 
 def recalled(at: BroadcastMachine) -> None:
@@ -99,7 +99,7 @@ SHOWN_BY: dict[Mutant, Story] = {
 }
 
 
-def test_notices_of_both_kinds_are_as_plain_sets_say_whatever_happens(tables: Tables) -> None:
+def test_notifications_of_both_kinds_are_as_plain_sets_say_whatever_happens(tables: Tables) -> None:
     run_state_machine_as_test(machine(tables), settings=SHORT)
 
 

@@ -107,7 +107,7 @@ async def test_a_key_that_is_on_its_way_is_asked_for_there(own_servers: Servers,
 
 @on_clusters
 async def test_keys_on_both_sides_are_waited_for(own_servers: Servers, client: Client) -> None:
-    """TRYAGAIN: neither node can answer alone, until the move is over."""
+    """TRYAGAIN: neither node can answer alone, until the move has finished."""
     async with client(own_servers.options) as redis:
         keys = [own(redis, kind) for kind in ("a", "b")]
         place = slot(keys[0])
@@ -175,7 +175,7 @@ async def test_after_a_fail_over_the_subscription_stands_at_the_new_primary(
 ) -> None:
     """A replica would still pass messages on, but publishers count listeners at the primary alone.
 
-    Nothing tells who only listens: the map is asked for from time to time, here every second.
+    A client that only subscribes gets no redirection: it reads the map regularly, here every second.
     """
     servers = form_cluster(kind, tmp_path)
     try:
@@ -209,7 +209,7 @@ def add_replica(servers: Servers, primary: Server | FleetServer, home: Path) -> 
 
 
 def is_known_to_all(servers: Servers, primary: bytes) -> bool:
-    """Who has not heard of the replica does not vote for it."""
+    """Return whether every node knows the replica. A node that does not know it does not vote for it."""
     return all(ask(node.port, "CLUSTER", "REPLICAS", primary) for node in servers.nodes)
 
 

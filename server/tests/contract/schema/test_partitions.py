@@ -17,34 +17,36 @@ from tidings.schema.tables.items import inboxes
 FEW, MANY = 5, 20
 SHARED = {
     # Every reader of a broadcast reads its content: at most 3,000 reads a second of 4 KB, which DynamoDB can't spread.
-    "inbox t#{tenant}M#{notice}",
+    "inbox t#{tenant}M#{notification}",
 }
 """Kinds of keys that many people share by design, with what bounds the load."""
 
 
 async def day(stage: UseCaseEnv, prefix: str, people: int) -> Traffic:
-    """Each of the people does the same: is created, writes to another, reads, gets a notice, sees a broadcast."""
+    """Each of the people does the same: is created, writes to another, reads, gets a notification, sees a broadcast."""
     own = UseCaseEnv(stage.client, f"{stage.tenant}-{people}", stage.key_file)
     house = RestApp(own)
-    users, notices = house.server(Scope.USERS), house.server(Scope.NOTIFICATIONS)
+    users, notifications = house.server(Scope.USERS), house.server(Scope.NOTIFICATIONS)
     names = [f"user-{number}" for number in range(people)]
     with watched(own.client, prefix) as traffic:
-        await notices.ok("PUT", INBOX, NEWS)
-        await notices.ok("POST", f"{INBOX}/broadcasts", {"message": {"title": "all"}})
+        await notifications.ok("PUT", INBOX, NEWS)
+        await notifications.ok("POST", f"{INBOX}/broadcasts", {"message": {"title": "all"}})
         for number, name in enumerate(names):
             phone = f"+4915112345{number:03d}"
             await users.ok("POST", "/v1/users", {"id": name, "phone": phone, "display_name": name})
         for number, name in enumerate(names):
             await live(house, name, names[number - 1])
-            await notices.ok("POST", f"{INBOX}/notices", {"uids": [name], "message": {"title": "hi"}})
+            await notifications.ok(
+                "POST", f"{INBOX}/notifications", {"user_ids": [name], "message": {"title": "hi"}}
+            )
             await house.work()
-            await house.user(UserId(name)).ok("GET", f"{INBOX}/notices")
+            await house.user(UserId(name)).ok("GET", f"{INBOX}/notifications")
     return traffic
 
 
 async def live(house: RestApp, name: str, other: str) -> None:
     user = house.user(UserId(name))
-    chat = (await user.ok("POST", "/v1/directs", {"user": other}))["id"]
+    chat = (await user.ok("POST", "/v1/chats", {"type": "direct", "user": other}))["id"]
     for number in range(2):
         body = {"text": "hi", "client_message_id": f"{name}-{number}"}
         await user.ok("POST", f"/v1/chats/{chat}/messages", body)

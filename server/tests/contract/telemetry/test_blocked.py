@@ -1,4 +1,4 @@
-"""The loop is blocked in several ways; from outside it is seen, told, and ended."""
+"""A blocked event loop is visible from outside, logged, and ends the process."""
 
 import signal
 import time

@@ -59,7 +59,7 @@ def test_a_collector_that_refuses_is_told_and_does_not_gate(receiver: Receiver) 
         status, body = process.get("/readyz")
         assert status == 200
         assert "the collector took no spans" in body["components"]["span_export"]["reason"]
-        assert "tidings_spans_lost_total 1.0" in process.get("/metrics")[1]
+        assert "tidings_spans_dropped_total 1.0" in process.get("/metrics")[1]
 
 
 def test_a_collector_that_never_answers_does_not_make_the_stop_unclean() -> None:

@@ -85,7 +85,7 @@ def test_an_engine_that_is_away_is_named_in_time_and_found_again(
 ) -> None:
     with proxies[engine].fault(fault):
         if isinstance(fault, Refuse):
-            proxies[engine].cut()  # connections that stand would serve on
+            proxies[engine].cut()  # Open connections would still be served.
         said = ailing(process, engine)
     assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", said)
     process.wait_for_status("/readyz", 200)

@@ -161,7 +161,7 @@ def test_a_log_reader_that_goes_away_does_not_take_the_process_with_it() -> None
     with running() as process:
         process.wait_for("process started")
         process.stop_reading()
-        metric = "tidings_log_lines_lost_total "
+        metric = "tidings_log_lines_dropped_total "
         eventually(lambda: metric + "0.0" not in process.get("/metrics")[1] or None, "lost line")
         assert process.get("/readyz")[0] == 200
         process.popen.terminate()

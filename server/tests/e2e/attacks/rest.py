@@ -53,7 +53,7 @@ def ask(port: int, bearer: str, method: str, path: str, body: object = None, **h
 
 
 def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
-    """Configure a schema that doubles at each level, then one just below the bound, and send notices to both."""
+    """Configure a schema that doubles at each level, then one just below the bound, and send notifications to both."""
     ends_at, statuses = time.monotonic() + seconds, defaultdict[str, set[int]](set)
     defs = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(18)}
     doubling = {"$defs": {**defs, "d18": {"const": "never"}}, "$ref": "#/$defs/d0"}
@@ -64,8 +64,8 @@ def schema_bomb(seconds: float, port: int, bearer: str) -> dict[str, list[int]]:
         statuses[f"set {name}"].add(ask(port, bearer, "PUT", f"/v1/inboxes/{name}", wanted))
     while time.monotonic() < ends_at:
         for name in schemas:
-            notice = {"uids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
-            statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notices", notice))
+            notification = {"user_ids": ["ben"], "message": {"title": "x", "a": ["y"] * 3_000}}
+            statuses[name].add(ask(port, bearer, "POST", f"/v1/inboxes/{name}/notifications", notification))
     return {name: sorted(seen) for name, seen in statuses.items()}
 
 
@@ -112,7 +112,7 @@ def groups(seconds: float, port: int, bearer: str) -> dict[int, int]:
     """Create groups of a hundred members who do not exist; count the answers by status."""
     ends_at, statuses = time.monotonic() + seconds, Counter[int]()
     while time.monotonic() < ends_at:
-        body = {"name": "x", "members": [f"nobody-{number}" for number in range(99)]}
+        body = {"type": "group", "name": "x", "members": [f"nobody-{number}" for number in range(99)]}
         key = {"Idempotency-Key": f"{time.monotonic_ns()}", "Tidings-User": "mallory"}
-        statuses[ask(port, bearer, "POST", "/v1/groups", body, **key)] += 1
+        statuses[ask(port, bearer, "POST", "/v1/chats", body, **key)] += 1
     return dict(statuses)

@@ -114,13 +114,13 @@ async def test_devices_of_one_user(besieged: Besieged) -> None:
 
 async def test_pings(besieged: Besieged) -> None:
     attacked = await run_attack(besieged.attack(gateway.pings, 6), besieged.honest())
-    assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
+    assert set(attacked.achieved) == {str(CloseCode.RATE_LIMITED.value)}
 
 
 async def test_empty_fragments(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.empty_fragments, 7, credential=besieged.evil.token(CLEO))
     attacked = await run_attack(attack, besieged.honest())
-    assert set(attacked.achieved) == {str(CloseCode.TOO_FAST.value)}
+    assert set(attacked.achieved) == {str(CloseCode.RATE_LIMITED.value)}
 
 
 async def test_a_gateway_without_shares_is_caught(besieged: Besieged) -> None:

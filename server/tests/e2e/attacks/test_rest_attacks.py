@@ -20,7 +20,7 @@ def honest_of(api: Api) -> Honest:
     """Ask for a direct chat, on a new connection each time."""
 
     def ask() -> None:
-        answer = api.ask("POST", "/v1/directs", {"user": "ben"})
+        answer = api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"})
         assert answer.status == 200, answer
 
     async def honest() -> None:

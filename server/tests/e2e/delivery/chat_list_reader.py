@@ -38,7 +38,7 @@ class ChatListClient:
         await until(lambda: all(self.states(chat) for chat in chats), LONG_S)
 
     def states(self, chat: str) -> int:
-        return sum(bool(r.get("is_all")) and r["chat"] == chat for r in self.pushed("receipts"))
+        return sum(bool(r.get("is_snapshot")) and r["chat"] == chat for r in self.pushed("receipts"))
 
     def pushed(self, kind: str) -> list[dict[str, Any]]:
         return [frame[kind] for frame in self.frames if kind in frame]

@@ -31,9 +31,9 @@ async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the
             )
             for number in range(60)
         ]
-        notice = await server.broadcast()
+        notification = await server.broadcast()
         await until(lambda: all(phone.told for phone in phones), LONG_S)
-        assert all(phone.heard("added") == [notice] for phone in phones)
+        assert all(phone.heard("added") == [notification] for phone in phones)
         times = [phone.told[0][0] for phone in phones]
         assert max(times) - min(times) > SPREAD_S / 2
         assert max(Counter(int(at * 10) for at in times).values()) <= 20
@@ -43,19 +43,19 @@ async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the
         was_stale, old = phone.inbox.is_stale, phone.counts
         fresh = await phone.inbox.refresh()
         assert (was_stale, old, fresh.unread, phone.inbox.is_stale) == (True, (0, 0, {"news": 0}), 1, False)
-        await server.ask("PATCH", f"/notices/{notice}", {"message": {"title": "corrected"}})
-        await until(lambda: all(phone.heard("amended") == [notice] for phone in phones), LONG_S)
+        await server.ask("PATCH", f"/notifications/{notification}", {"message": {"title": "corrected"}})
+        await until(lambda: all(phone.heard("amended") == [notification] for phone in phones), LONG_S)
         assert phone.told[-1][1].amended[0].message == {"title": "corrected"}
-        await server.ask("DELETE", f"/notices/{notice}")
-        await until(lambda: all(phone.heard("gone") == [notice] for phone in phones), LONG_S)
-        assert (await phone.inbox.list()).notices == ()
-        assert all(phone.heard("added") == [notice] for phone in phones)
+        await server.ask("DELETE", f"/notifications/{notification}")
+        await until(lambda: all(phone.heard("gone") == [notification] for phone in phones), LONG_S)
+        assert (await phone.inbox.list()).notifications == ()
+        assert all(phone.heard("added") == [notification] for phone in phones)
 
 
 async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
     city: InstallationProcesses,
 ) -> None:
-    one, two, _ = city.ready("gateway", "gateway", "notices", INBOXES_BROADCAST_SPREAD_S="0.5")
+    one, two, _ = city.ready("gateway", "gateway", "notifications", INBOXES_BROADCAST_SPREAD_S="0.5")
     async with server_of(city) as server, AsyncExitStack() as stack:
         users = [f"user{number}" for number in range(12)]
         await server.ask("PUT", "/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
@@ -66,8 +66,8 @@ async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
             for number, user in enumerate(users)
         ]
 
-        def told(notice: str) -> set[str]:
-            return {phone.user for phone in phones if notice in phone.heard("added")}
+        def told(notification: str) -> set[str]:
+            return {phone.user for phone in phones if notification in phone.heard("added")}
 
         pros = await server.broadcast(segment="pros")
         await until(lambda: told(pros) == set(users[:4]), LONG_S)
@@ -82,7 +82,7 @@ async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
         assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
         assert told(pros) == set(users[:4])
         for phone in phones:
-            assert {each.id for each in (await phone.inbox.list()).notices} == set(phone.heard("added"))
+            assert {each.id for each in (await phone.inbox.list()).notifications} == set(phone.heard("added"))
 
 
 async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(

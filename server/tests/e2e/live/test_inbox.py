@@ -1,4 +1,4 @@
-"""Inboxes live, on whole installations: what happens to a user's notices is on each of his devices at once."""
+"""Inboxes live, on whole installations: what happens to a user's notifications is on each of his devices at once."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None
 
 async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationProcesses) -> None:
     """On two gateways. Given, read, unread again, seen, amended, archived, redacted."""
-    one, two, _ = city.ready("gateway", "gateway", "notices")
+    one, two, _ = city.ready("gateway", "gateway", "notifications")
     async with (
         server_of(city) as server,
         Phone(city, one.socket_port, "ben") as phone,
@@ -29,46 +29,55 @@ async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationPr
         first, second = await server.send("ben", title="one"), await server.send("ben", "anna", title="two")
         await both(phone, laptop, lambda each: each.ids("added") >= {first, second})
         await both(phone, laptop, lambda each: each.counts == (2, 2, {"news": 2}))
-        assert {notice.message["title"] for news in laptop.news for notice in news.added} == {"one", "two"}
+        assert {notification.message["title"] for news in laptop.news for notification in news.added} == {
+            "one",
+            "two",
+        }
         assert (await phone.inbox.mark_read([first])).unread == 1
         await until(lambda: laptop.counts == (1, 1, {"news": 1}), LONG_S)
         await phone.inbox.mark_unread([first])
         await until(lambda: laptop.counts[0] == 2, LONG_S)
         await laptop.inbox.mark_seen()
         await until(lambda: phone.counts[1] == 0, LONG_S)
-        await server.ask("PATCH", f"/notices/{second}", {"message": {"title": "two, corrected"}})
+        await server.ask("PATCH", f"/notifications/{second}", {"message": {"title": "two, corrected"}})
         await until(lambda: laptop.ids("amended") == {second}, LONG_S)
-        [amended] = [notice for news in laptop.news for notice in news.amended]
+        [amended] = [notification for news in laptop.news for notification in news.amended]
         assert (amended.message, amended.version) == ({"title": "two, corrected"}, 2)
         await phone.inbox.archive([first])
         await until(lambda: laptop.counts[0] == 1, LONG_S)
-        await server.ask("DELETE", f"/notices/{second}")
+        await server.ask("DELETE", f"/notifications/{second}")
         await both(phone, laptop, lambda each: each.ids("gone") == {second})
         await both(phone, laptop, lambda each: each.counts == (0, 0, {"news": 0}))
-        assert [notice.id for notice in (await laptop.inbox.list(is_archived=True)).notices] == [first]
+        assert [
+            notification.id for notification in (await laptop.inbox.list(is_archived=True)).notifications
+        ] == [first]
         assert await server.counts("ben") == phone.counts
 
 
 async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
     city: InstallationProcesses,
 ) -> None:
-    gateway, _ = city.ready("gateway", "notices")
+    gateway, _ = city.ready("gateway", "notifications")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         sent = [await server.send("ben", title=f"{number}") for number in range(5)]
         await until(lambda: phone.counts[0] == 5, LONG_S)
         page = await phone.inbox.list(limit=2, category="news")
-        rest = await phone.inbox.list(limit=10, below=page.below)
-        assert [notice.id for notice in (*page.notices, *rest.notices)] == sorted(sent, reverse=True)
-        middle = rest.notices[0]
+        rest = await phone.inbox.list(limit=10, cursor=page.cursor)
+        assert [notification.id for notification in (*page.notifications, *rest.notifications)] == sorted(
+            sent, reverse=True
+        )
+        middle = rest.notifications[0]
         assert (await phone.inbox.mark_all_read(before=middle.delivered_at)).unread == 2
         unread = await phone.inbox.list(is_unread=True)
-        assert {notice.id for notice in unread.notices} == {notice.id for notice in page.notices}
+        assert {notification.id for notification in unread.notifications} == {
+            notification.id for notification in page.notifications
+        }
         assert await server.counts("ben") == phone.counts
 
 
 async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationProcesses) -> None:
     """Fifty are connected. Whoever was on the gateway comes in again, and ends with the counts that REST has."""
-    one, two, _ = city.ready("gateway", "gateway", "notices")
+    one, two, _ = city.ready("gateway", "gateway", "notifications")
     people = [f"user{number:04}" for number in range(1_000)]
     async with Balancer() as balancer, server_of(city) as server, AsyncExitStack() as stack:
         balancer.ports = [one.socket_port, two.socket_port]
@@ -90,18 +99,18 @@ async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes
     city: InstallationProcesses,
 ) -> None:
     """Redis is emptied, so that a mark finds no route. The next heartbeat has the device resume, with its counts."""
-    gateway, _ = city.ready("gateway", "notices", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
+    gateway, _ = city.ready("gateway", "notifications", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
-        notice = await server.send("ben")
+        notification = await server.send("ben")
         await until(lambda: phone.counts[0] == 1, LONG_S)
         city.flush_redis()
-        await server.ask("POST", "/read", {"ids": [notice]}, user="ben")
+        await server.ask("POST", "/read", {"ids": [notification]}, user="ben")
         await until(lambda: phone.counts == (0, 0, {"news": 0}), LONG_S)
         assert phone.client.state is State.LIVE
 
 
 async def test_a_refusal_is_told_and_changes_nothing(city: InstallationProcesses) -> None:
-    gateway, _ = city.ready("gateway", "notices")
+    gateway, _ = city.ready("gateway", "notifications")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         await server.send("ben")
         await until(lambda: phone.counts[0] == 1, LONG_S)

@@ -19,7 +19,7 @@ async def test_no_worker_runs(city: InstallationProcesses) -> None:
         told = await until_traced(
             city, chat, sent, lambda told: told.trace["published"]["offset"] is not None
         )
-        assert (told.exit_code, told.outcome) == (3, "on_its_way")
+        assert (told.exit_code, told.outcome) == (3, "in_progress")
         assert told.of("ben")["state"] == "not_handled"
         behind, partition = told.trace["published"]["behind"], told.trace["published"]["partition"]
         assert behind >= 1
@@ -62,7 +62,7 @@ async def test_a_gateway_was_killed(city: InstallationProcesses) -> None:
         told = await until_traced(city, chat, later, state_of("ben", "waiting"))
         assert (told.exit_code, told.of("ben")["devices"]) == (0, [])
         first = await trace(city, chat, sent)
-        assert first.of("ben")["state"] == "away"
+        assert first.of("ben")["state"] == "offline"
 
 
 async def test_redis_was_emptied(city: InstallationProcesses) -> None:

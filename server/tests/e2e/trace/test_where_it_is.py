@@ -31,7 +31,7 @@ async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallatio
         assert [each["id"] for each in told.of(who.ben)["devices"]] == ["laptop", "phone"]
         assert all(each["is_gateway_there"] for each in told.of(who.ben)["devices"])
         assert len({each["gateway"] for each in told.of(who.ben)["devices"]}) == 2
-        assert told.of(who.anna)["state"] == "wrote"
+        assert told.of(who.anna)["state"] == "sender"
         assert told.trace["handled"]["is_handled"] is True
         published = told.trace["published"]
         assert told.trace["committed_at"] <= published["at"]
@@ -66,7 +66,7 @@ async def test_a_device_that_is_there_and_does_not_acknowledge(
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
         told = await until_traced(city, chat, sent, state_of(who.ben, "not_acked"))
-    assert (told.exit_code, told.outcome) == (3, "on_its_way")
+    assert (told.exit_code, told.outcome) == (3, "in_progress")
     assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
 
 
@@ -136,7 +136,7 @@ async def test_a_large_chat_names_nobody_unless_asked(busy_city: RunningInstalla
         sent = (await anna.client.chat(chat).send("all of you")).sequence
         await until_traced(city, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
         told = await trace(city, chat, sent, "--cost", "--user", who.ben, "--user", who.crowd(1)[0])
-        assert told.of(who.crowd(1)[0])["state"] == "away"
+        assert told.of(who.crowd(1)[0])["state"] == "offline"
         assert sum(told.trace["cost"].values()) < 20
         told = await trace(city, chat, sent, "--cost")
     assert (told.exit_code, told.outcome, told.trace["recipients"]) == (0, "unlisted", [])

@@ -63,7 +63,7 @@ class Small(Gateways):
         yield from self._faults(state)
         for gateway, hears in enumerate(state.hears):
             if hears != HEARS and state.alive[gateway]:
-                yield from self._notices(state, gateway)
+                yield from self._notifications(state, gateway)
         if state.work is None and state.offset < self.scene.entries:
             yield ("the worker takes", state.offset + 1), self._takes(state, state.offset + 1)
         if state.work:
@@ -73,7 +73,7 @@ class Small(Gateways):
             for label, work, after in self._works(state, state.zombie):
                 yield ("the worker that lost its partition", *label), after._replace(zombie=work)
 
-    def _notices(self, state: State, gateway: int) -> Steps:
+    def _notifications(self, state: State, gateway: int) -> Steps:
         """Its channel is gone: it subscribes again, and when that is confirmed every device on it resumes."""
         name = GATEWAYS[gateway]
         heard = state._replace(hears=_with(state.hears, gateway, HEARS))

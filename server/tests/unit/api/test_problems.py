@@ -61,8 +61,8 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
     ]
     error = to_validation_error(faults)
     assert error.details["errors"] == [
-        {"place": "body", "pointer": "/mentions/3", "detail": "too long"},
-        {"place": "query", "pointer": "/a~1b~0c", "detail": "no such"},
+        {"location": "body", "pointer": "/mentions/3", "detail": "too long"},
+        {"location": "query", "pointer": "/a~1b~0c", "detail": "no such"},
     ]
     assert "secret" not in str(error)
     assert len(to_validation_error(faults * 50).details["errors"]) == 20  # type: ignore[arg-type]
@@ -71,9 +71,13 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
 @pytest.mark.parametrize(
     ("model", "sent", "told"),
     [
-        (CreateDirectBody, {"user": "ben", "colour": "red"}, "There is nothing of this name here."),
-        (CreateDirectBody, {}, "It is missing."),
-        (CreateDirectBody, {"user": "ben#1"}, "none of `#`, `*`, `/`"),
+        (
+            CreateDirectBody,
+            {"type": "direct", "user": "ben", "colour": "red"},
+            "There is nothing of this name here.",
+        ),
+        (CreateDirectBody, {"type": "direct"}, "It is missing."),
+        (CreateDirectBody, {"type": "direct", "user": "ben#1"}, "none of `#`, `*`, `/`"),
         (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "like +4915123456789"),
     ],
 )

@@ -15,7 +15,7 @@ from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_PAUSES
 
-PROCESSES = ("api", "delivery", "gateway", "notices", "relay")
+PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
 
 SOUND = {
     "INSTALLATION": "production",
@@ -111,7 +111,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
         ),
         ("relay", {"ENCRYPTION_KMS": "file"}, "encryption.kms"),
         ("relay", {"ENCRYPTION_KMS_KEY_ID": None}, "encryption.kms_key_id"),
-        ("notices", {"ENCRYPTION_KMS_ENDPOINT": "http://kms.internal"}, "encryption.kms_endpoint"),
+        ("notifications", {"ENCRYPTION_KMS_ENDPOINT": "http://kms.internal"}, "encryption.kms_endpoint"),
         (
             "api",
             {"ACCOUNTS_SMS": "sns", "ACCOUNTS_SMS_ENDPOINT": "http://sns.internal"},

@@ -266,7 +266,7 @@ async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_oth
     assert {push.chat for push in office.pushes} == {"g1", "g2", "g3"}, (
         "the others of g2 are found, and get it"
     )
-    assert office.counts.late == 4
+    assert office.counts.deferred == 4
     office.redis.unknown, office.redis.online = set(), {ANNA, BEN, CLEO}
     office.redis.payloads.clear()
     await office.worker.handle([(chat("g2"), log_of(5)[4:])])

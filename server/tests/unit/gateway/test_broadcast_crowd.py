@@ -47,7 +47,7 @@ def filled(count: int = DEVICES) -> InboxWatchers:
 
 
 async def walked(
-    crowd: InboxWatchers, time: Time, notice: str = "n1", spread_s: float = SPREAD_S
+    crowd: InboxWatchers, time: Time, notification: str = "n1", spread_s: float = SPREAD_S
 ) -> dict[str, float]:
     """When each user was told, after the beginning."""
     told: dict[str, float] = {}
@@ -58,7 +58,7 @@ async def walked(
             told[seat.user] = time.at - 100.0
         return True
 
-    await push_spread(crowd, Announcement(notice, give), spread_s, time, time.sleep)
+    await push_spread(crowd, Announcement(notification, give), spread_s, time, time.sleep)
     return told
 
 

@@ -51,17 +51,17 @@ class World:
         self.hear: BusHandler | None = None
         self.is_closed = False
 
-    def append(self, kind: BroadcastEntryKind, notice: str, **more: Any) -> int:
+    def append(self, kind: BroadcastEntryKind, notification: str, **more: Any) -> int:
         entry = BroadcastEntry(
             sequence=self.view.head + 1,
             kind=kind,
             id=new_ulid(),
-            notification=notice,
+            notification=notification,
             at_ms=SystemClock().now_ms(),
             expires_ms=2**50,
             **more,
         )
-        self.words.setdefault(notice, notice)
+        self.words.setdefault(notification, notification)
         self.view = rules.apply_entries(self.view, [entry], 0)
         return entry.sequence
 
@@ -138,7 +138,7 @@ def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
         """Phones that look, answered with the log as it is, on a channel that stands."""
         world = World()
-        cases = InboxUseCases(world, *([cast("Any", world)] * 4))
+        cases = InboxUseCases(*([cast("Any", world)] * 5))
         desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:

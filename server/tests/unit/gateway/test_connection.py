@@ -14,9 +14,9 @@ from tidings.gateway.protocol_state import (
     ConnectionState,
     Effect,
     HandleRequest,
+    TypingThrottle,
     WriteFrame,
 )
-from tidings.gateway.typing_throttle import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings_wire.close_codes import CloseCode
 from tidings_wire.frames.messages import CommitResult
@@ -86,7 +86,7 @@ def test_who_is_too_fast_is_told_when_to_go_on_and_closed_if_he_does_not_listen(
     said = [words(effects) for effects in pings]
     assert said[:19] == ["ok"] * 19, "one went for `connect`"
     assert said[19:38] == ["rate_limited"] * 19
-    assert said[38] == "close:too_fast"
+    assert said[38] == "close:rate_limited"
     assert said[39:] == ["-"] * 21
     assert frame(pings[19][0])["error"]["retry_after_ms"] == 200
 
@@ -108,14 +108,14 @@ def test_a_row_of_faults_closes_and_a_fault_now_and_then_does_not() -> None:
 
 def test_unknown_requests_never_close() -> None:
     made = connection()
-    assert all(words(made.received(b'{"id":1,"dance":{}}', n)) == "request_unknown" for n in range(100))
+    assert all(words(made.received(b'{"id":1,"dance":{}}', n)) == "unknown_request" for n in range(100))
 
 
 def test_a_heartbeat_comes_in_the_time_that_was_told_and_silence_after_it_closes() -> None:
     made = connection()
     assert 20 <= made.due_at <= 25
     assert words(made.on_timer(made.due_at)) == "ping!"
-    assert words(made.on_timer(made.due_at)) == "close:silent"
+    assert words(made.on_timer(made.due_at)) == "close:heartbeat_timeout"
 
 
 @pytest.mark.parametrize("sign", [b'{"pong":{}}', b"garbage", typing("d")])
@@ -132,14 +132,14 @@ def test_a_process_that_was_asleep_asks_before_it_calls_anybody_silent() -> None
     made = connection()
     assert words(made.on_timer(3600.0)) == "ping!"
     assert words(made.on_timer(3609.0)) == "-"
-    assert words(made.on_timer(3610.0)) == "close:silent"
+    assert words(made.on_timer(3610.0)) == "close:heartbeat_timeout"
 
 
 def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
     waiting = connection(ConnectionState.AUTHENTICATING)
     assert waiting.due_at == 5.0
     assert words(waiting.on_timer(4.99)) == "-"
-    assert words(waiting.on_timer(5.0)) == "close:try_later"
+    assert words(waiting.on_timer(5.0)) == "close:try_again_later"
     assert waiting.answered(1, WELCOME, 5.1) == []
 
 
@@ -233,7 +233,7 @@ def test_a_refused_connect_says_when_to_come_back() -> None:
     error = make_error_body(Code.RATE_LIMITED, "full", retry_after_ms=777)
     told, close = made.answered(1, error, 0.1)
     assert frame(told)["error"]["retry_after_ms"] == 777
-    assert close == CloseConnection(CloseCode.TRY_LATER, "try_later retry_after_ms=777")
+    assert close == CloseConnection(CloseCode.TRY_AGAIN_LATER, "try_again_later retry_after_ms=777")
 
 
 def test_a_closed_connection_holds_nothing_and_wants_nothing() -> None:
@@ -266,6 +266,6 @@ def test_a_call_without_an_id_is_made_and_not_answered() -> None:
 def test_pings_and_fragments_count_as_frames_in_every_state(state: ConnectionState) -> None:
     made = connection(state)
     closes = [effects for _ in range(2 * LIMITS.burst + 1) if (effects := made.received_part(0.0))]
-    assert list(map(words, closes)) == ["close:too_fast"]
+    assert list(map(words, closes)) == ["close:rate_limited"]
     quiet = connection(state)
     assert not any(quiet.received_part(float(second)) for second in range(1, 5))

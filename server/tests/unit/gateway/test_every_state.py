@@ -39,7 +39,7 @@ history         | request_invalid close:connect_expected  | request_invalid | ca
 ack             | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 read            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 counts          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
-notices         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+notifications         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 mark            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 typing          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 presence        | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
@@ -47,7 +47,7 @@ subscribe       | request_invalid close:connect_expected  | request_invalid | ca
 unsubscribe     | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 ping            | request_invalid close:connect_expected  | ok              | ok              | ok              | ok              | -
 pong            | request_invalid close:connect_expected  | -               | -               | -               | -               | -
-unknown kind    | request_unknown close:connect_expected  | request_unknown | request_unknown | request_unknown | request_unknown | -
+unknown kind    | unknown_request close:connect_expected  | unknown_request | unknown_request | unknown_request | unknown_request | -
 not valid       | request_invalid close:frame_invalid     | request_invalid | request_invalid | request_invalid | request_invalid | -
 without its id  | request_invalid close:frame_invalid     | request_invalid | request_invalid | request_invalid | request_invalid | -
 not JSON        | request_invalid close:frame_invalid     | request_invalid | request_invalid | request_invalid | request_invalid | -
@@ -60,17 +60,17 @@ too large       | close:frame_too_large                   | close:frame_too_larg
 BY_EVENT = """
                    | connecting            | authenticating               | resuming               | live     | draining      | closed
 nothing for 0.1 s  | -                     | -                            | -                      | -        | -             | -
-nothing for 5 s    | close:connect_timeout | close:try_later              | -                      | -        | -             | -
-nothing for 24 s   | close:connect_timeout | close:try_later              | ping!                  | ping!    | ping!         | -
-nothing for 30 s   | close:connect_timeout | close:try_later              | close:try_later        | ping!    | ping!         | -
-nothing for 36 s   | close:connect_timeout | close:try_later              | close:try_later        | ping!    | close:drained | -
+nothing for 5 s    | close:connect_timeout | close:try_again_later              | -                      | -        | -             | -
+nothing for 24 s   | close:connect_timeout | close:try_again_later              | ping!                  | ping!    | ping!         | -
+nothing for 30 s   | close:connect_timeout | close:try_again_later              | close:try_again_later        | ping!    | ping!         | -
+nothing for 36 s   | close:connect_timeout | close:try_again_later              | close:try_again_later        | ping!    | close:server_shutdown | -
 the answer         | -                     | ok call                      | resumed!               | -        | -             | -
-an error           | -                     | overloaded close:try_later   | close:try_later        | -        | -             | -
-no such person     | -                     | credential_invalid close:credential_invalid | close:try_later | - | -           | -
-an old credential  | -                     | credential_expired close:credential_expired | close:try_later | - | -           | -
-something else     | -                     | internal close:try_later     | close:try_later        | -        | -             | -
+an error           | -                     | overloaded close:try_again_later   | close:try_again_later        | -        | -             | -
+no such person     | -                     | credential_invalid close:credential_invalid | close:try_again_later | - | -           | -
+an old credential  | -                     | credential_expired close:credential_expired | close:try_again_later | - | -           | -
+something else     | -                     | internal close:try_again_later     | close:try_again_later        | -        | -             | -
 a push             | -                     | -                            | entry!                 | entry!   | entry!        | -
-drain              | close:drained         | close:drained                | reconnect!             | reconnect! | -           | -
+drain              | close:server_shutdown         | close:server_shutdown                | reconnect!             | reconnect! | -           | -
 slow consumer      | close:slow_consumer   | close:slow_consumer          | close:slow_consumer    | close:slow_consumer | close:slow_consumer | -
 """
 

@@ -84,7 +84,7 @@ def seat(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
 
 def desk(shelf: Shelf) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxUseCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    cases = InboxUseCases(cast("Any", shelf), cast("Any", shelf), nothing, logs=nothing, audience=nothing)
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
     return InboxNotifier(cases, broadcasts, report)
 
@@ -143,7 +143,7 @@ async def test_words_that_come_while_it_is_read_are_told_together_afterwards_and
     assert shelf.reads == [[N1], [N2]]
 
 
-async def test_a_notice_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
+async def test_a_notification_that_is_gone_by_the_time_it_is_read_is_not_shown() -> None:
     shelf = Shelf()
     shelf.there = set()
     at = desk(shelf)

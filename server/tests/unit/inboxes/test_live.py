@@ -69,8 +69,8 @@ async def settled(told: InboxChangePublisher) -> None:
 async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
     post = Post(anna=["g1", "g2", "g1"], ben=["g1"])
     told = news(post)
-    for notice in ("n1", "n2"):
-        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notice))
+    for notification in ("n1", "n2"):
+        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notification))
     told.notify(owner("anna"), InboxEvent.COUNTED)
     told.notify(owner("ben"), InboxEvent.COUNTED)
     told.notify(owner("ben", "other"), InboxEvent.COUNTED)
@@ -91,7 +91,7 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
         ([InboxEvent.AMENDED], {"amended": ("n",)}),
     ],
 )
-async def test_a_notice_is_told_of_by_what_became_of_it_last(
+async def test_a_notification_is_told_of_by_what_became_of_it_last(
     happened: list[InboxEvent], word: dict[str, tuple[str, ...]]
 ) -> None:
     post = Post(anna=["g1"])
@@ -102,7 +102,7 @@ async def test_a_notice_is_told_of_by_what_became_of_it_last(
     assert post.words() == [InboxChanged(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
 
 
-async def test_more_notices_than_a_word_names_are_said_to_be_more() -> None:
+async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> None:
     post = Post(anna=["g1"])
     told = news(post)
     for number in range(publisher.MAX_NAMED + 3):

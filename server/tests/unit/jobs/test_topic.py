@@ -10,7 +10,7 @@ from tidings.platform.kafka.records import Record
 
 
 def record(value: bytes | None) -> Record:
-    return Record("notices", 0, 7, 0, b"key", value, ())
+    return Record("notifications", 0, 7, 0, b"key", value, ())
 
 
 def test_a_chunk_is_read() -> None:

@@ -1,4 +1,4 @@
-"""The arithmetic of the buckets: never more than burst and rate allow, and what an asker is told holds."""
+"""Bucket arithmetic: never more than burst and rate allow, and the verdict is true."""
 
 import pytest
 from hypothesis import given

@@ -175,7 +175,7 @@ def test_after_above_the_head_is_refused_only_once_the_view_is_fresh() -> None:
     run(check())
 
 
-def test_too_far_back_means_catch_up_first() -> None:
+def test_too_far_back_means_position_too_old() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         log = stage.log.entries[CHAT]

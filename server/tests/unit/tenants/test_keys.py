@@ -159,7 +159,7 @@ def test_a_key_made_elsewhere_is_found_by_one_look_when_its_content_is_read() ->
 
 
 @pytest.mark.parametrize("early_by", ["refreshing", "searching"])
-def test_a_look_that_began_before_the_key_was_made_does_not_make_content_unreadable(early_by: str) -> None:
+def test_a_look_that_began_before_the_key_was_made_does_not_make_decryption_failed(early_by: str) -> None:
     async def check() -> None:
         world = TenantsEnv()
         one, other = world.process(), world.process()

@@ -103,9 +103,9 @@ class MemberWatermarks(ResponseBody, frozen=True, kw_only=True):
 class Receipts(ResponseBody, frozen=True, kw_only=True):
     """Members got further, as far as is told. A user's own comes to all his devices, of any chat.
 
-    `is_all`: the first after `subscribe`; who is not in it is not a member now.
+    `is_snapshot`: the first after `subscribe`; who is not in it is not a member now.
     """
 
     chat: ChatNameOut
     members: tuple[MemberWatermarks, ...]
-    is_all: bool = False
+    is_snapshot: bool = False

@@ -43,7 +43,7 @@ class Reaction(ResponseBody, frozen=True, kw_only=True):
 class MessageState(ResponseBody, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
-    state: EntryStateOut = "there"
+    state: EntryStateOut = "active"
     text: str = ""
     data: Data | None = None
     reply_to: SequenceOut | None = None
@@ -66,7 +66,7 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
     by: str
     at: MillisecondsOut
     kind: EntryKindOut = "message"
-    state: EntryStateOut = "there"
+    state: EntryStateOut = "active"
     text: str = ""
     data: Data | None = None
     reply_to: SequenceOut | None = None
@@ -129,7 +129,7 @@ class ChatRow(ResponseBody, frozen=True, kw_only=True):
     by: str | None = None
     preview: str | None = None
     last: PositionOut = 0
-    state: RowStateOut = "there"
+    state: RowStateOut = "active"
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False

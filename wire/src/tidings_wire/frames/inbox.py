@@ -1,6 +1,6 @@
 """A user's inbox: what he asks of it, and what he is told of it as it happens.
 
-Asking is subscribing: from the first `counts` or `notices` on, the connection is told of the changes of that inbox.
+Asking is subscribing: from the first `counts` or `notifications` on, the connection is told of the changes of that inbox.
 """
 
 from typing import Annotated, Final, Literal
@@ -34,11 +34,11 @@ class GetCounts(RequestBody, frozen=True, kw_only=True):
 
 
 class ListNotifications(RequestBody, frozen=True, kw_only=True):
-    """Notices of an inbox, newest first. `below`: where the page before ended. `at_least`: as with `counts`."""
+    """Notifications of an inbox, newest first. `cursor`: where the page before ended. `at_least`: as with `counts`."""
 
     inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=MAX_NOTIFICATION_PAGE)] = 20
-    below: PageCursorText | None = None
+    cursor: PageCursorText | None = None
     category: CategoryId | None = None
     is_unread: bool = False
     is_archived: bool = False
@@ -65,7 +65,7 @@ class MarkNotifications(RequestBody, frozen=True, kw_only=True):
 class InboxCounts(ResponseBody, frozen=True, kw_only=True):
     """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
 
-    `unseen`: unread, and given since the user last looked. `next_change_at`: a notice expires then; ask again.
+    `unseen`: unread, and given since the user last looked. `next_change_at`: a notification expires then; ask again.
     `broadcasts_up_to`: of the inbox's log of broadcasts so many entries are counted in.
     """
 
@@ -80,7 +80,7 @@ class InboxCounts(ResponseBody, frozen=True, kw_only=True):
 
 
 class Notification(ResponseBody, frozen=True, kw_only=True):
-    """One notice as the user has it. `version` above 1: it was amended."""
+    """One notification as the user has it. `version` above 1: it was amended."""
 
     id: str
     at: MillisecondsOut
@@ -98,15 +98,15 @@ class Notification(ResponseBody, frozen=True, kw_only=True):
 
 
 class NotificationPage(ResponseBody, frozen=True, kw_only=True):
-    """May be short, or empty, though there is a `below`: a filter found little so far."""
+    """May be short, or empty, though there is a `cursor`: a filter found little so far."""
 
-    notices: tuple[Notification, ...]
+    notifications: tuple[Notification, ...]
     counts: InboxCounts
-    below: str | None = None
+    cursor: str | None = None
 
 
 class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
-    """The inbox changed: its counts now, and of notices what was added, amended, or is gone (redacted).
+    """The inbox changed: its counts now, and of notifications what was added, amended, or is gone (redacted).
 
     `has_more`: more happened than is told; list again. What was missed while away is not told later.
     """
@@ -114,7 +114,7 @@ class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
     counts: InboxCounts
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False
 
 
@@ -129,5 +129,5 @@ class BroadcastUpdate(ResponseBody, frozen=True, kw_only=True):
     up_to: int
     added: tuple[Notification, ...] = ()
     amended: tuple[Notification, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     has_more: bool = False

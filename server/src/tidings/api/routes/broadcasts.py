@@ -1,4 +1,4 @@
-"""What a tenant's server does with broadcasts: sends, steps, halts, asks beforehand. Recalls go as for any notice."""
+"""What a tenant's server does with broadcasts: sends, steps, halts, asks beforehand. Recalls go as for any notification."""
 
 from typing import Annotated
 
@@ -55,7 +55,7 @@ OF_ANNOUNCING = (
         touches=ANNOUNCE,
         repeat=BroadcastCreatedResponse,
         status_code=201,
-        summary="Send a notice to everyone or to a segment (server)",
+        summary="Send a notification to everyone or to a segment (server)",
     ),
 )
 async def send_broadcast(
@@ -95,7 +95,7 @@ async def estimate_broadcast(
 
 
 @router.get(
-    "/inboxes/{inbox}/broadcasts/{notice}",
+    "/inboxes/{inbox}/broadcasts/{notification}",
     **route_options(
         "get_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
@@ -104,15 +104,15 @@ async def estimate_broadcast(
     ),
 )
 async def get_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.status(call.tenant, inbox, notice))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.status(call.tenant, inbox, notification))
 
 
 @router.post(
-    "/inboxes/{inbox}/broadcasts/{notice}/ramp",
+    "/inboxes/{inbox}/broadcasts/{notification}/ramp",
     **route_options(
         "ramp_broadcast",
         *OF_BODIES,
@@ -124,16 +124,16 @@ async def get_broadcast(
     ),
 )
 async def ramp_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath, body: RampBody
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath, body: RampBody
 ) -> BroadcastResponse:
     """For those who get it now it is new, whatever they have marked before."""
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.ramp(call.tenant, inbox, notice, body.percent))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.ramp(call.tenant, inbox, notification, body.percent))
 
 
 @router.post(
-    "/inboxes/{inbox}/broadcasts/{notice}/halt",
+    "/inboxes/{inbox}/broadcasts/{notification}/halt",
     **route_options(
         "halt_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
@@ -144,16 +144,16 @@ async def ramp_broadcast(
     ),
 )
 async def halt_broadcast(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> BroadcastResponse:
     """For good, also those that are planned. Who has it keeps it; to take it back, recall it."""
     broadcast = call.edge.services.notifications.broadcast
-    content = await broadcast.find(call.tenant, inbox, notice)
-    return BroadcastResponse.of(content, await broadcast.halt(call.tenant, inbox, notice))
+    content = await broadcast.find(call.tenant, inbox, notification)
+    return BroadcastResponse.of(content, await broadcast.halt(call.tenant, inbox, notification))
 
 
 @router.get(
-    "/inboxes/{inbox}/broadcasts/{notice}/readers",
+    "/inboxes/{inbox}/broadcasts/{notification}/readers",
     **route_options(
         "list_readers",
         Code.NOTIFICATION_NOT_FOUND,
@@ -165,14 +165,14 @@ async def halt_broadcast(
 async def list_readers(
     call: AsNotificationsServer,
     inbox: InboxInPath,
-    notice: NotificationInPath,
+    notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> ReadersResponse:
     """In the order of their names."""
-    cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notice)
+    cursors = call.edge.cursors.of(call.tenant, None, "readers", inbox, notification)
     below = cursors.read(asked.cursor)
     page = await call.edge.services.notifications.broadcast.readers(
-        call.tenant, inbox, notice, asked.limit, None if below is None else UserId(below)
+        call.tenant, inbox, notification, asked.limit, None if below is None else UserId(below)
     )
     return ReadersResponse.of(page, cursors.write(page.below))
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
 from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
@@ -16,6 +16,7 @@ from tidings.api.request_parsing import (
 from tidings.api.schemas.accounts import UserResponse
 from tidings.api.schemas.api_model import ChatInPath, UserInPath
 from tidings.api.schemas.chats import (
+    CREATE_EXAMPLES,
     AddMembersBody,
     BlocksResponse,
     ChangeRoleBody,
@@ -50,45 +51,45 @@ _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempo
 
 
 @router.post(
-    "/groups",
+    "/chats",
     **route_options(
-        "create_group",
+        "create_chat",
         *OF_BODIES,
         *OF_CHANGES,
         Code.CHAT_FULL,
-        touches=("chats.create", "chats.add_members", "chats.check", "memberships.check_many", *_APPEND),
+        Code.BLOCKED,
+        touches=(
+            "chats.create",
+            "chats.create_direct",
+            "chats.add_members",
+            "chats.check",
+            "memberships.check_many",
+            *_APPEND,
+        ),
+        repeat=ChatCreatedResponse,
         status_code=201,
-        summary="Make a group",
+        summary="Create a chat",
     ),
 )
-async def create_group(
-    call: AsUser, body: CreateGroupBody, key: IdempotencyKeyHeader = None
+async def create_chat(
+    call: AsUser,
+    body: Annotated[CreateDirectBody | CreateGroupBody, Body(discriminator="type", examples=CREATE_EXAMPLES)],
+    response: Response,
+    key: IdempotencyKeyHeader = None,
 ) -> ChatCreatedResponse:
-    """The caller becomes its owner. A repeat with the same key finds the group that was made."""
+    """Create a group, or get or create the direct chat with a user.
+
+    The caller becomes the owner of a group. A repeat with the same idempotency key returns the same group. Two users
+    have one direct chat: each request for it is answered with 200 and the same chat, whoever creates it.
+    """
+    chats, admit = call.services.chats, _new_chat(call)
+    if isinstance(body, CreateDirectBody):
+        response.status_code = 200
+        return ChatCreatedResponse.of(await chats.direct(call.tenant, call.user, body.user, admit=admit))
     caller = ChangeContext(call.user, required_idempotency_key(key, body.client_message_id))
     await charge_members(call.services.limits, call.tenant, call.user, len(body.members))
-    admit = _new_chat(call)
     return ChatCreatedResponse.of(
-        await call.services.chats.group(call.tenant, caller, body.name, body.members, admit=admit)
-    )
-
-
-@router.post(
-    "/directs",
-    **route_options(
-        "open_direct",
-        *OF_BODIES,
-        Code.BLOCKED,
-        Code.OUTCOME_UNKNOWN,
-        touches=("chats.check", "chats.create_direct"),
-        summary="Get or make a direct chat",
-    ),
-)
-async def open_direct(call: AsUser, body: CreateDirectBody) -> ChatCreatedResponse:
-    """The chat of these two, made if it is not there. Who asks first, and how often, makes no difference."""
-    admit = _new_chat(call)
-    return ChatCreatedResponse.of(
-        await call.services.chats.direct(call.tenant, call.user, body.user, admit=admit)
+        await chats.group(call.tenant, caller, body.name, body.members, admit=admit)
     )
 
 

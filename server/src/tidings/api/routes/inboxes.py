@@ -77,10 +77,10 @@ async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxRes
 )
 async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: InboxBody) -> InboxResponse:
     """Holds in every process a moment later, and at the latest within five seconds."""
-    notices = call.edge.services.notifications
-    new = await notices.defaults.read(call.tenant)
+    notifications = call.edge.services.notifications
+    new = await notifications.defaults.read(call.tenant)
     return InboxResponse.of(
-        await notices.inboxes.set(call.tenant, inbox, lambda before: body.to_spec(before or new))
+        await notifications.inboxes.set(call.tenant, inbox, lambda before: body.to_spec(before or new))
     )
 
 
@@ -116,9 +116,9 @@ async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBod
 
 
 @bulk.post(
-    "/inboxes/{inbox}/notices",
+    "/inboxes/{inbox}/notifications",
     **route_options(
-        "send_notice",
+        "send_notification",
         *OF_BODIES,
         *_OF_CONTENT,
         _UNKNOWN,
@@ -127,7 +127,7 @@ async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBod
         touches=SEND,
         repeat=NotificationSentResponse,
         status_code=201,
-        summary="Send a notice to named users (server)",
+        summary="Send a notification to named users (server)",
     ),
 )
 async def send_notification(
@@ -139,7 +139,7 @@ async def send_notification(
 ) -> NotificationSentResponse:
     """201: committed, it comes to every one of them. 200: it was before; the first answer again."""
     named = None if key is None else optional_idempotency_key(key)
-    await charge_recipients(call.edge.services.limits, call.tenant, len(body.uids))
+    await charge_recipients(call.edge.services.limits, call.tenant, len(body.user_ids))
     sent = await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
@@ -149,10 +149,10 @@ async def send_notification(
 @router.get(
     "/inboxes/{inbox}/sent/{host_system_id}",
     **route_options(
-        "find_notice",
+        "find_notification",
         *_OF_NOTIFICATIONS,
         touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
-        summary="The notice that was sent under a name of your own (server)",
+        summary="The notification that was sent under a name of your own (server)",
     ),
 )
 async def find_notification(
@@ -160,14 +160,14 @@ async def find_notification(
 ) -> NotificationLookupResponse:
     """Of those that were sent as the only one of their name: with `is_unique`."""
     recall = call.edge.services.notifications.recall
-    notice = await recall.by_host_id(call.tenant, inbox, host_system_id)
-    return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notice))
+    notification = await recall.by_host_id(call.tenant, inbox, host_system_id)
+    return NotificationLookupResponse.of(await recall.find(call.tenant, inbox, notification))
 
 
 @router.patch(
-    "/inboxes/{inbox}/notices/{notice}",
+    "/inboxes/{inbox}/notifications/{notification}",
     **route_options(
-        "amend_notice",
+        "amend_notification",
         *OF_BODIES,
         *_OF_NOTIFICATIONS,
         *_OF_CONTENT,
@@ -175,21 +175,26 @@ async def find_notification(
         _CHANGED,
         Code.NO_CHANGE,
         touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", "jobs.create", *_KEYS),
-        summary="Change what a notice says (server)",
+        summary="Change what a notification says (server)",
     ),
 )
 async def amend_notification(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath, body: AmendNotificationBody
+    call: AsNotificationsServer,
+    inbox: InboxInPath,
+    notification: NotificationInPath,
+    body: AmendNotificationBody,
 ) -> NotificationAmendedResponse:
     """At once, for all who have it; whether they have read it stays as it is. Who is connected is told, by a job."""
-    amended = await call.edge.services.notifications.recall.amend(call.tenant, inbox, notice, body.message)
+    amended = await call.edge.services.notifications.recall.amend(
+        call.tenant, inbox, notification, body.message
+    )
     return NotificationAmendedResponse.of(amended)
 
 
 @router.delete(
-    "/inboxes/{inbox}/notices/{notice}",
+    "/inboxes/{inbox}/notifications/{notification}",
     **route_options(
-        "redact_notice",
+        "redact_notification",
         *_OF_NOTIFICATIONS,
         _UNSURE,
         _CHANGED,
@@ -197,38 +202,38 @@ async def amend_notification(
             *("inbox.find_content", "inbox.redact_content", "jobs.create"),
             *("inbox.follow_broadcasts", "inbox.open_broadcasts", "inbox.append_broadcast"),
         ),
-        summary="Recall a notice (server)",
+        summary="Recall a notification (server)",
     ),
 )
 async def redact_notification(
-    call: AsNotificationsServer, inbox: InboxInPath, notice: NotificationInPath
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath
 ) -> NotificationRecalledResponse:
     """Nobody sees it from now on; a job takes it out of everybody's counts, a broadcast leaves them within a second."""
     return NotificationRecalledResponse.of(
-        await call.edge.services.notifications.recall.redact(call.tenant, inbox, notice)
+        await call.edge.services.notifications.recall.redact(call.tenant, inbox, notification)
     )
 
 
 @router.get(
-    "/inboxes/{inbox}/notices/{notice}/recipients",
+    "/inboxes/{inbox}/notifications/{notification}/recipients",
     **route_options(
         "list_recipients",
         *_OF_NOTIFICATIONS,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "jobs.read_chunk", "inbox.prove_recall"),
-        summary="Who had a notice, had read it, and when it vanished (server)",
+        summary="Who had a notification, had read it, and when it vanished (server)",
     ),
 )
 async def list_recipients(
     call: AsNotificationsServer,
     inbox: InboxInPath,
-    notice: NotificationInPath,
+    notification: NotificationInPath,
     asked: Annotated[PageParams, Query()],
 ) -> RecallProofsResponse:
     """A hundred at a time, in the order in which they were named."""
-    cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notice)
+    cursors = call.edge.cursors.of(call.tenant, None, "recipients", inbox, notification)
     chunk = int(cursors.read(asked.cursor) or 0)
-    page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notice, chunk)
+    page = await call.edge.services.notifications.prove.page(call.tenant, inbox, notification, chunk)
     end = None if page.next_chunk is None else str(page.next_chunk)
     return RecallProofsResponse(
         users=[RecallProofResponse.of(each) for each in page.proofs], cursor=cursors.write(end)
@@ -249,7 +254,7 @@ async def list_recipients(
 async def explain_counts(
     call: AsNotificationsServer, inbox: InboxInPath, user: UserInPath, asked: Annotated[PageParams, Query()]
 ) -> ExplainCountsResponse:
-    """Every notice, and what decides about it: those that are counted make up the count."""
+    """Every notification, and what decides about it: those that are counted make up the count."""
     known = await call.edge.services.notifications.known.of(call.tenant, inbox)
     cursors = call.edge.cursors.of(call.tenant, user, "explain", inbox)
     below = cursors.read(asked.cursor)

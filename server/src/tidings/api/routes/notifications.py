@@ -1,4 +1,4 @@
-"""One's notices: lists, counts, marks. In the name of a user."""
+"""One's notifications: lists, counts, marks. In the name of a user."""
 
 from typing import Annotated
 
@@ -39,9 +39,9 @@ _NOT_MODIFIED = 304
 
 
 @router.get(
-    "/inboxes/{inbox}/notices",
+    "/inboxes/{inbox}/notifications",
     **route_options(
-        "list_notices",
+        "list_notifications",
         _UNKNOWN,
         _AHEAD,
         Code.CURSOR_INVALID,
@@ -49,7 +49,7 @@ _NOT_MODIFIED = 304
         Code.DECRYPTION_FAILED,
         Code.WRITE_CONFLICT,
         touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
-        summary="One's notices",
+        summary="One's notifications",
     ),
 )
 async def list_notifications(
@@ -62,14 +62,14 @@ async def list_notifications(
         is_unread=asked.unread,
         is_archived=asked.archived,
     )
-    cursors = call.cursors.of(call.tenant, call.user, "notices", inbox, wanted)
+    cursors = call.cursors.of(call.tenant, call.user, "notifications", inbox, wanted)
     below = cursors.read(asked.cursor)
     page = await call.services.notifications.read.page(inbox_key(call, inbox), asked.limit, wanted, below)
     return NotificationsResponse.of(page, known, cursors.write(page.below))
 
 
 _COUNTING = route_options(
-    "count_notices",
+    "count_notifications",
     _UNKNOWN,
     _AHEAD,
     Code.WRITE_CONFLICT,
@@ -98,10 +98,10 @@ async def count_notifications(
 @router.post(
     "/inboxes/{inbox}/read",
     **route_options(
-        "read_notices",
+        "read_notifications",
         *_OF_MARKS,
         touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
-        summary="Mark notices read",
+        summary="Mark notifications read",
     ),
 )
 async def mark_notifications_read(
@@ -123,7 +123,9 @@ async def mark_notifications_read(
 
 @router.post(
     "/inboxes/{inbox}/unread",
-    **route_options("unread_notices", *_OF_MARKS, touches=_MARKS, summary="Mark notices unread again"),
+    **route_options(
+        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications unread again"
+    ),
 )
 async def mark_notifications_unread(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
@@ -135,7 +137,7 @@ async def mark_notifications_unread(
 @router.post(
     "/inboxes/{inbox}/seen",
     **route_options(
-        "see_notices",
+        "see_notifications",
         _UNKNOWN,
         _AHEAD,
         Code.OUTCOME_UNKNOWN,
@@ -154,7 +156,9 @@ async def mark_notifications_seen(
 
 @router.post(
     "/inboxes/{inbox}/archive",
-    **route_options("archive_notices", *_OF_MARKS, touches=_MARKS, summary="Put notices into the archive"),
+    **route_options(
+        "archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Put notifications into the archive"
+    ),
 )
 async def archive_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
@@ -166,7 +170,9 @@ async def archive_notifications(
 
 @router.post(
     "/inboxes/{inbox}/restore",
-    **route_options("restore_notices", *_OF_MARKS, touches=_MARKS, summary="Take notices out of the archive"),
+    **route_options(
+        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Take notifications out of the archive"
+    ),
 )
 async def restore_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0

@@ -105,7 +105,7 @@ CLIENT_KEY: Final[TypeAdapter[ClientKey]] = TypeAdapter(ClientKeyName)
 class FieldError(ApiModel):
     """One thing that is wrong with a request, and where."""
 
-    place: Annotated[
+    location: Annotated[
         Literal["body", "query", "path", "header", "cookie"], Field(description="Which part of the request.")
     ]
     pointer: Annotated[str, Field(description="A JSON pointer into that part.", examples=["/mentions/3"])]

@@ -40,7 +40,7 @@ _ESTIMATE: JsonDict = {
     "reach": 25_600,
     "low": 20_582,
     "high": 30_618,
-    "seen": 400,
+    "sampled": 400,
     "write_units": 6,
     "dollars": 0.000004,
     "copied_write_units": 102_400,
@@ -128,10 +128,10 @@ class BroadcastCreatedResponse(ApiModel):
 
 
 class BroadcastResponse(ApiModel):
-    """How far it is; and, once it was redacted, the proof: from `gone_by` on nobody sees it or counts it."""
+    """How far it is; and, once it was redacted, the proof: from `hidden_by` on nobody sees it or counts it."""
 
     model_config = response_example(
-        _BROADCAST, _BROADCAST | {"redacted_at": _AT, "gone_by": "2026-11-15T02:11:22.957Z"}
+        _BROADCAST, _BROADCAST | {"redacted_at": _AT, "hidden_by": "2026-11-15T02:11:22.957Z"}
     )
 
     id: str
@@ -142,7 +142,7 @@ class BroadcastResponse(ApiModel):
     expires_at: Time | None = None
     is_halted: bool
     redacted_at: Time | None = None
-    gone_by: Annotated[
+    hidden_by: Annotated[
         Time | None, Field(description="`redacted_at` and the second that a copy may be old.")
     ] = None
     broadcasts_up_to: Annotated[int, Field(description="The last entry of the inbox's log.")]
@@ -159,7 +159,7 @@ class BroadcastResponse(ApiModel):
             expires_at=format_ms_or_none(content.expires_ms),
             is_halted=reached.is_halted,
             redacted_at=format_ms_or_none(redacted_ms),
-            gone_by=format_ms_or_none(None if redacted_ms is None else redacted_ms + STALE_MS),
+            hidden_by=format_ms_or_none(None if redacted_ms is None else redacted_ms + STALE_MS),
             broadcasts_up_to=reached.head,
         )
 
@@ -204,7 +204,7 @@ class EstimateResponse(ApiModel):
     reach: Annotated[int, Field(description="Users with a profile that would get it.")]
     low: int
     high: int
-    seen: Annotated[int, Field(description="Profiles that were looked at.")]
+    sampled: Annotated[int, Field(description="Profiles that were looked at.")]
     write_units: Annotated[int, Field(description="Of the broadcast, whatever its reach.")]
     dollars: float
     copied_write_units: Annotated[int, Field(description="If it were copied to each of them.")]
@@ -216,7 +216,7 @@ class EstimateResponse(ApiModel):
             reach=reach.users,
             low=reach.low,
             high=reach.high,
-            seen=reach.seen,
+            sampled=reach.seen,
             write_units=price.write_units,
             dollars=price.dollars,
             copied_write_units=price.copied_write_units,

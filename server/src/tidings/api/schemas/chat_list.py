@@ -33,7 +33,7 @@ _CHAT: JsonDict = {
     "is_member": True,
     "member_count": 3,
     "members": ["ben", "cleo"],
-    "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "there", "text": "Hey everyone!"},
+    "last": {"sequence": 7, "at": _AT, "sender": "ben", "state": "active", "text": "Hey everyone!"},
     "head_sequence": 7,
     "message_count": 6,
     "read_sequence": 4,
@@ -229,7 +229,7 @@ class MessageStatusResponse(ApiModel):
                     "delivered_to": ["ben", "cleo"],
                     "read_by": ["ben"],
                     "read_at": {"ben": "2026-11-15T14:05:00.000Z"},
-                    "is_counted": True,
+                    "has_receipts": True,
                 }
             ]
         }
@@ -246,7 +246,7 @@ class MessageStatusResponse(ApiModel):
             "the time of each user's last mark in a chat, so it knows it of the newest message that the mark covers."
         ),
     ]
-    is_counted: bool
+    has_receipts: bool
 
     @classmethod
     def of(cls, status: MessageStatus) -> Self:
@@ -256,7 +256,7 @@ class MessageStatusResponse(ApiModel):
             delivered_to=list(status.delivered_to),
             read_by=list(status.read_by),
             read_at={user: format_ms(at_ms) for user, at_ms in status.read_at_ms},
-            is_counted=status.is_counted,
+            has_receipts=status.has_receipts,
         )
 
 

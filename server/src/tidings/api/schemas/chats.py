@@ -59,13 +59,20 @@ class IdempotentBody(ApiModel):
     ] = None
 
 
-class CreateGroupBody(ApiModel):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"name": "Lunch", "members": ["ben", "cleo"], "client_message_id": _KEY}]
-        }
-    )
+_DIRECT: JsonDict = {"type": "direct", "user": "ben"}
+_GROUP: JsonDict = {
+    "type": "group",
+    "name": "Lunch",
+    "members": ["ben", "cleo"],
+    "client_message_id": _KEY,
+}
+CREATE_EXAMPLES = [_DIRECT, _GROUP]
 
+
+class CreateGroupBody(ApiModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [_GROUP]})
+
+    type: Literal["group"]
     name: Name
     members: Annotated[
         list[UserName], Field(max_length=1000, description="Beside the caller, who becomes the owner.")
@@ -74,8 +81,9 @@ class CreateGroupBody(ApiModel):
 
 
 class CreateDirectBody(ApiModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "ben"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_DIRECT]})
 
+    type: Literal["direct"]
     user: UserName
 
 
@@ -119,7 +127,7 @@ class LastMessageResponse(ApiModel):
     sequence: int
     at: Time
     sender: str
-    state: Literal["there", "ephemeral", "expired", "redacted", "unreadable"]
+    state: Literal["active", "ephemeral", "expired", "redacted", "unreadable"]
     text: Annotated[str | None, Field(description="Its beginning.")] = None
 
     @classmethod

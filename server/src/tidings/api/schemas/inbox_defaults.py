@@ -11,7 +11,7 @@ from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
 
 KnownUsers = Annotated[
-    bool, Field(description="Users without a profile are not given the notices of a new inbox.")
+    bool, Field(description="Users without a profile are not given the notifications of a new inbox.")
 ]
 
 

@@ -33,12 +33,12 @@ _JOB: JsonDict = {
     "kind": "deliver",
     "state": "running",
     "inbox": "default",
-    "notice": _ID,
+    "notification": _ID,
     "total": 100_000,
     "done": 32_100,
     "failed": 0,
     "rate_per_s": 2_140.0,
-    "left_s": 31.7,
+    "remaining_s": 31.7,
     "created_at": _AT,
 }
 
@@ -56,7 +56,7 @@ HostName = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notice's name in your own system.",
+        description="The notification's name in your own system.",
         examples=["external_id_123"],
     ),
 ]
@@ -66,14 +66,14 @@ HostInPath = Annotated[
         min_length=1,
         max_length=128,
         pattern=PART,
-        description="The notice's name in your own system.",
+        description="The notification's name in your own system.",
         examples=["external_id_123"],
     ),
 ]
 Label = Annotated[str, Field(min_length=1, max_length=64, examples=["Premium Users"])]
-Days = Annotated[int, Field(ge=1, le=3650, description="How long notices are kept. `null`: for ever.")]
+Days = Annotated[int, Field(ge=1, le=3650, description="How long notifications are kept. `null`: for ever.")]
 Seconds = Annotated[
-    int, Field(ge=1, le=315_360_000, description="How long a notice lives that is sent without an end.")
+    int, Field(ge=1, le=315_360_000, description="How long a notification lives that is sent without an end.")
 ]
 
 
@@ -100,7 +100,7 @@ class InboxBody(ApiModel):
     known_users: Annotated[
         bool,
         Field(
-            description="Users without a profile are not given its notices; the job counts them as failed."
+            description="Users without a profile are not given its notifications; the job counts them as failed."
         ),
     ] = False
 
@@ -162,11 +162,11 @@ class InboxesResponse(ApiModel):
 class SendNotificationBody(ApiModel):
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"uids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
+            "examples": [{"user_ids": ["anna", "ben"], "message": {"title": "New Feature Available"}}]
         }
     )
 
-    uids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
+    user_ids: Annotated[list[UserName], Field(min_length=1, max_length=MAX_USERS)]
     message: Message
     category: CategoryName | None = None
     sender: Annotated[str, Field(min_length=1, max_length=64, examples=["admin_user"])] | None = None
@@ -178,7 +178,7 @@ class SendNotificationBody(ApiModel):
     def to_request(self) -> SendNotificationRequest:
         at = self.expires_at
         return SendNotificationRequest(
-            uids=self.uids,
+            user_ids=self.user_ids,
             message=self.message,
             category=self.category,
             sender=self.sender,
@@ -259,12 +259,12 @@ class NotificationRecalledResponse(ApiModel):
 
 
 class RecallProofResponse(ApiModel):
-    """No `delivered_at`: the user never had it. No `vanished_at`: it is yet to be taken from him."""
+    """No `delivered_at`: the user never had it. No `removed_at`: it is yet to be taken from him."""
 
     user: str
     delivered_at: Time | None = None
     read_at: Time | None = None
-    vanished_at: Time | None = None
+    removed_at: Time | None = None
 
     @classmethod
     def of(cls, proof: RecallProof) -> Self:
@@ -272,13 +272,13 @@ class RecallProofResponse(ApiModel):
             user=proof.user,
             delivered_at=format_ms_or_none(proof.delivered_ms),
             read_at=format_ms_or_none(proof.read_ms),
-            vanished_at=format_ms_or_none(proof.vanished_ms),
+            removed_at=format_ms_or_none(proof.vanished_ms),
         )
 
 
 class RecallProofsResponse(ApiModel):
     model_config = response_example(
-        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "vanished_at": _AT}]}
+        {"users": [{"user": "anna", "delivered_at": _AT, "read_at": _AT, "removed_at": _AT}]}
     )
 
     users: list[RecallProofResponse]
@@ -292,12 +292,12 @@ class JobResponse(ApiModel):
     kind: Literal["deliver", "redact", "amend", "broadcast"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str
-    notice: str
+    notification: str
     total: int
     done: int
     failed: int
     rate_per_s: Annotated[float, Field(description="Users, over the last ten seconds.")]
-    left_s: Annotated[float | None, Field(description="At this rate.")] = None
+    remaining_s: Annotated[float | None, Field(description="At this rate.")] = None
     created_at: Time
     starts_at: Annotated[Time | None, Field(description="Of a broadcast that is yet to come.")] = None
     finished_at: Time | None = None
@@ -310,12 +310,12 @@ class JobResponse(ApiModel):
             kind=job.kind.value,
             state=progress.state.value,
             inbox=job.inbox,
-            notice=job.notification,
+            notification=job.notification,
             total=job.total,
             done=progress.done,
             failed=progress.failed,
             rate_per_s=round(progress.rate_per_s, 1),
-            left_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
+            remaining_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
             created_at=format_ms(job.created_ms),
             starts_at=format_ms_or_none(job.starts_ms or None),
             finished_at=format_ms_or_none(progress.finished_ms),

@@ -68,7 +68,7 @@ class LegacyNotificationBody(ApiModel):
 
     def to_request(self) -> SendNotificationRequest:
         return SendNotificationRequest(
-            uids=self.audiences.uids,
+            user_ids=self.audiences.uids,
             message=self.message,
             category=self.category,
             sender=self.sender,
@@ -145,8 +145,8 @@ class LegacyRow(ApiModel):
     message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
 
     @classmethod
-    def of(cls, notice: VisibleNotification, inbox: Inbox, user: str) -> Self:
-        row, content = notice.row, notice.content
+    def of(cls, notification: VisibleNotification, inbox: Inbox, user: str) -> Self:
+        row, content = notification.row, notification.content
         return cls(
             id=row.id,
             host_system_id=row.host_system_id,
@@ -155,8 +155,8 @@ class LegacyRow(ApiModel):
             audiences=LegacyAudiences(kind=_kind(content), label=content.label, uids=[user]),
             received=row.sent_ms // 1000,
             delivered=(row.delivered_ms or 0) // 1000,
-            readat=None if notice.read_ms is None else notice.read_ms // 1000,
-            message=notice.message,
+            readat=None if notification.read_ms is None else notification.read_ms // 1000,
+            message=notification.message,
         )
 
 

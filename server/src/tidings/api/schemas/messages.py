@@ -18,7 +18,7 @@ _ENTRY: JsonDict = {
     "kind": "message",
     "sender": "anna",
     "created_at": "2026-11-15T02:11:21.957Z",
-    "state": "there",
+    "state": "active",
     "status": "DELIVERED",
     "text": "Hello!",
     "mentions": ["ben"],
@@ -116,7 +116,7 @@ class EntryResponse(ApiModel):
     sender: str
     created_at: Time
     state: Annotated[
-        Literal["there", "redacted", "expired", "unreadable"],
+        Literal["active", "redacted", "expired", "unreadable"],
         Field(description="Of a message: can its content be seen?"),
     ]
     client_message_id: Annotated[str | None, Field(description="Of the caller's own entries.")] = None
@@ -150,14 +150,14 @@ class CoveredRange(ApiModel):
 
 
 class HistoryResponse(ApiModel):
-    """Newest first. What is not here within `covers` is not the caller's to see."""
+    """Newest first. What is not here within `covered_range` is not the caller's to see."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
                     "entries": [_ENTRY],
-                    "covers": {"after": 6, "up_to": 7},
+                    "covered_range": {"after": 6, "up_to": 7},
                     "has_older": True,
                     "has_newer": False,
                 }
@@ -166,7 +166,7 @@ class HistoryResponse(ApiModel):
     )
 
     entries: list[EntryResponse]
-    covers: CoveredRange
+    covered_range: CoveredRange
     has_older: bool
     has_newer: bool
 

@@ -1,4 +1,4 @@
-"""One's notices and their counts over HTTP."""
+"""One's notifications and their counts over HTTP."""
 
 from typing import Annotated, Literal, Self
 from zlib import crc32
@@ -46,7 +46,7 @@ InboxInPath = Annotated[
     Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$", description="An inbox's name.", examples=["default"]),
 ]
 NotificationInPath = Annotated[
-    NotificationId, Path(pattern=ULID, description="A notice's id.", examples=[_ID])
+    NotificationId, Path(pattern=ULID, description="A notification's id.", examples=[_ID])
 ]
 NotificationName = Annotated[NotificationId, Field(pattern=ULID, examples=[_ID])]
 CategoryName = Annotated[
@@ -74,7 +74,7 @@ class NotificationIdsBody(ApiModel):
 
 
 class MarkReadBody(ApiModel):
-    """Some notices, or all up to a time (none given: now), of all or of one category."""
+    """Some notifications, or all up to a time (none given: now), of all or of one category."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -89,7 +89,7 @@ class MarkReadBody(ApiModel):
     @model_validator(mode="after")
     def _is_one_of_two(self) -> Self:
         if self.ids is not None and (self.before is not None or self.category is not None):
-            raise ValueError("some notices by their ids, or all up to a time: not both")
+            raise ValueError("some notifications by their ids, or all up to a time: not both")
         return self
 
     @property
@@ -106,7 +106,7 @@ class CountsResponse(ApiModel):
     unseen: Annotated[int, Field(description="Unread, and given since the user last looked.")]
     categories: Annotated[dict[str, int], Field(description="Unread by category.", examples=[{"news": 2}])]
     next_change_at: Annotated[
-        Time | None, Field(description="When a notice expires that is counted: ask again then.")
+        Time | None, Field(description="When a notification expires that is counted: ask again then.")
     ] = None
     broadcasts_up_to: Annotated[
         int | None,
@@ -179,17 +179,17 @@ class NotificationsResponse(ApiModel):
     """Newest first. A page may be short, or empty, though there is a cursor: a filter found little so far."""
 
     model_config = response_example(
-        {"notices": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
+        {"notifications": [_NOTIFICATION], "counts": _COUNTS, "cursor": "kM2cVZ8m0vJr1mJ4yq0O2WJlbg"}
     )
 
-    notices: list[NotificationResponse]
+    notifications: list[NotificationResponse]
     counts: CountsResponse
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, page: NotificationSlice, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
-            notices=[NotificationResponse.of(each, inbox) for each in page.notifications],
+            notifications=[NotificationResponse.of(each, inbox) for each in page.notifications],
             counts=CountsResponse.of(page.snapshot, inbox),
             cursor=cursor,
         )
@@ -202,10 +202,10 @@ class CountReasonResponse(ApiModel):
     why: Annotated[
         Literal[
             "before_joining",
-            "not_reached",
+            "not_targeted",
             "redacted",
             "expired",
-            "kept_no_longer",
+            "retention_over",
             "archived",
             "read",
             "marked_all",
@@ -229,20 +229,23 @@ class CountReasonResponse(ApiModel):
 
 
 class ExplainCountsResponse(ApiModel):
-    """Every notice of a user, newest first, and why it is counted or not."""
+    """Every notification of a user, newest first, and why it is counted or not."""
 
     model_config = response_example(
-        {"counts": _COUNTS, "notices": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}]}
+        {
+            "counts": _COUNTS,
+            "notifications": [{"id": _ID, "is_counted": True, "why": "delivered", "since": _AT}],
+        }
     )
 
     counts: CountsResponse
-    notices: list[CountReasonResponse]
+    notifications: list[CountReasonResponse]
     cursor: Cursor | None = None
 
     @classmethod
     def of(cls, explained: ExplainedCounts, inbox: Inbox, cursor: str | None) -> Self:
         return cls(
             counts=CountsResponse.of(explained.snapshot, inbox),
-            notices=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
+            notifications=[CountReasonResponse.of(each, inbox) for each in explained.reasons],
             cursor=cursor,
         )

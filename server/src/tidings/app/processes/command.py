@@ -189,11 +189,11 @@ def relay() -> None:
 
 
 @group.command()
-def notices() -> None:
-    """Run a notices worker.
+def notifications() -> None:
+    """Run a notifications worker.
 
-    Workers deliver notices to users. Run as many as you need.
+    Workers deliver notifications to users. Run as many as you need.
     """
-    from tidings.app.processes.notices import run_notifications  # noqa: PLC0415 - see above
+    from tidings.app.processes.notifications import run_notifications  # noqa: PLC0415 - see above
 
     run_notifications(_settings())

@@ -169,9 +169,9 @@ def export_relay(metrics: Metrics, relay: Relay) -> None:
         "Commits that were found handled, were published again, or were given up.",
         "outcome",
         lambda: {
-            "handled": audited.handled,
+            "processed": audited.handled,
             "republished": audited.republished,
-            "given_up": audited.given_up,
+            "abandoned": audited.given_up,
         },
     )
     metrics.counter_callback(

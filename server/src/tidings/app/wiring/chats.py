@@ -192,10 +192,10 @@ def _telling(settings: Settings, redis: RedisClient, host: ProcessContext) -> Re
         "Watermarks that rose; words about them to chats and to users' own devices; those that Redis did not take.",
         "what",
         lambda: {
-            "gains": told.advances,
-            "words": told.published,
-            "own": told.own_devices,
-            "lost": told.dropped,
+            "advances": told.advances,
+            "published": told.published,
+            "own_devices": told.own_devices,
+            "dropped": told.dropped,
         },
     )
     return made

@@ -211,7 +211,7 @@ async def _connected(settings: Settings) -> AsyncIterator[RedisClient]:
 
 
 class InstallationNameKey:
-    """The port `NameKey` of limits: derived from a data key of the installation, read once."""
+    """The key that names in rate limits are hashed with, derived from a data key of the installation. Read once."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -224,17 +224,17 @@ class InstallationNameKey:
 
 
 def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: ProcessContext) -> RateLimiter:
-    shared = RedisBuckets(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
+    shared = RedisBuckets(redis, InstallationNameKey(keys).read, timeout_s=settings.limits.timeout_s)
     made = RateLimiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
     counts = made.counts
     host.metrics.counter_callbacks(
-        "limits_total",
+        "rate_limit_decisions_total",
         "Requests that were allowed or refused by a rate limit, and those counted by this process alone.",
         "outcome",
-        lambda: {"allowed": counts.allowed, "refused": counts.refused, "local": counts.local},
+        lambda: {"allowed": counts.allowed, "rejected": counts.refused, "local": counts.local},
     )
     return made
 
 
 def known_addresses(settings: Settings, redis: RedisClient, keys: KeyRing) -> RedisKnownAddresses:
-    return RedisKnownAddresses(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
+    return RedisKnownAddresses(redis, InstallationNameKey(keys).read, timeout_s=settings.limits.timeout_s)

@@ -26,7 +26,7 @@ from tidings.inboxes.chunk_worker import (
 )
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.marker import InboxMarker
-from tidings.inboxes.ports import InboxKeys, InboxNotifier, NoInboxNotifier
+from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.queries import InboxQueries
 from tidings.inboxes.recall import RecallProofs, RecallService
@@ -43,6 +43,7 @@ from tidings.jobs.ports import ChunkPublisher, ReadProgress
 from tidings.jobs.service import JobService, JobSweeper
 from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
 from tidings.kernel.clock import Clock
+from tidings.messages.ports import KeyProvider
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
 
@@ -104,7 +105,7 @@ class InboxServices:
 
 def build_inboxes(
     client: DynamoClient,
-    keys: InboxKeys,
+    keys: KeyProvider,
     clock: Clock,
     chunks: ChunkPublisher,
     *,
@@ -213,7 +214,7 @@ def _build_worker(
 
 def build_serving_inboxes(
     client: DynamoClient,
-    keys: InboxKeys,
+    keys: KeyProvider,
     clock: Clock,
     chunks: ChunkPublisher,
     redis: RedisClient,

@@ -56,7 +56,7 @@ def _option_error(settings: Settings, build: OptionsBuilder) -> str:
     return ""
 
 
-ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notices": 9720}
+ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notifications": 9720}
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 
 

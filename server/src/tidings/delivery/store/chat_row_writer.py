@@ -24,7 +24,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.errors import ConditionFailedError, translate_write_errors
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.responses import WriteResult
 from tidings.schema.tables.items.chats import chat_key
@@ -190,12 +190,10 @@ class DynamoChatRowWriter:
         return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, reconcile)
 
     async def _raise(self, target: _Target, update: RowUpdate) -> int:
-        """Write an update and return the previous sequence of the target.
-
-        If the response to a first attempt was lost, the repeat finds that attempt's own write and returns its sequence.
-        Then this row does not show which entries it had missed. The rows of other members, the delivery checkpoint and
-        the worker's look-back still do.
-        """
+        """Write an update and return the previous sequence of the target."""
+        # Race: the store applies the first attempt but its response is lost, and the client repeats it. The repeat
+        # finds that attempt's own write and returns its sequence, so this row hides which entries it had missed. The
+        # rows of other members, the delivery checkpoint and the worker's look-back still show it.
         done = await self._try(target, target.raise_pattern, update_all(update, target.names), update.epoch)
         if isinstance(done, WriteResult):
             return int((done.attributes or {}).get(target.names.sequence, 0))
@@ -208,10 +206,8 @@ class DynamoChatRowWriter:
         return before
 
     async def _repair(self, target: _Target, update: RowUpdate) -> None:
-        """Write the parts that are newer.
-
-        Race: another worker writes one of the parts between our attempts. The next attempt omits it, so the loop ends.
-        """
+        """Write the parts that are newer."""
+        # Race: another worker writes one of the parts between our attempts. The next attempt omits it, so this ends.
         missing: RowUpdate | None = update
         while missing is not None:
             writing = update_parts(replace(missing, epoch=update.epoch), target.names)
@@ -222,7 +218,7 @@ class DynamoChatRowWriter:
         self, target: _Target, pattern: AccessPattern, writing: RowWrite, epoch: int
     ) -> WriteResult | RowUpdate:
         """Write, reconciling the target first if needed. Return its present state if the condition failed."""
-        try:
+        with translate_write_errors:
             for _ in range(_RECONCILE_ATTEMPTS):
                 try:
                     return await self._write(pattern, target.key, writing)
@@ -232,8 +228,6 @@ class DynamoChatRowWriter:
                     if not epoch or known.epoch == epoch:
                         return known
                     await target.reconcile(item)
-        except DynamoError as error:
-            raise_write_error(error)
         raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
     async def _write(

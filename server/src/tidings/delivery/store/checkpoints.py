@@ -23,6 +23,8 @@ class RedisDeliveryCheckpoints:
         self._redis = redis
 
     async def advance(self, chat: ChatKey, first: int, last: int) -> int:
+        # Race: the previous worker of a partition is still running while this one has taken over. The Lua script
+        # compares and sets atomically and never moves a checkpoint back, so both may advance it.
         with translate_redis_errors():
             return cast(
                 "int",

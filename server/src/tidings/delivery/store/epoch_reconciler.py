@@ -78,6 +78,8 @@ class EpochReconciler:
 
     async def row(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
         """Return the row without lost entries, and write it back unless another process has changed it meanwhile."""
+        # Race: a worker raises the row under the present epoch while a reader reconciles it. The worker's write needs a
+        # row of this epoch, so it reconciles first; the reader's write needs the row as read, so one of them fails.
         if self.is_reconciled(row.known):
             return row
         epoch = self.epoch()

@@ -24,13 +24,13 @@ from tidings.messages.model import Entry, EntryKind
 from tidings.platform.dynamo.batch import MAX_WRITES
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error, raise_write_error
+from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Query
 from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.schema.tables.items.chats import PENDING_SORT, chat_key, user_key
 from tidings.schema.tables.patterns import delivery as patterns
-from tidings.schema.topics.model import UNREACHED
+from tidings.schema.topics.model import OFFLINE
 
 RETENTION_S = 30 * 24 * 3600
 
@@ -41,21 +41,19 @@ class DynamoOfflineQueue:
         self._clock = clock
 
     async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
+        # Race: a gateway deletes an acknowledged item, then a worker that repeats its batch puts it again. The device
+        # ignores the message at the next drain, because its position is further; the item expires by its TTL.
         items = _items(queued, self._clock.now_ms() // 1000 + RETENTION_S)
         await gather_limited(map(self._put, batched(items, MAX_WRITES)))
 
     async def _put(self, items: Sequence[Attributes]) -> None:
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.PUT_PENDING, puts=items, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         keys = [_key(chat, user, message) for user in users]
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.WITHDRAW_PENDING, deletes=keys, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def drain(
         self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
@@ -67,10 +65,8 @@ class DynamoOfflineQueue:
             limit=limit,
             start=None if after is None else {"user_id": owner, "message_key": after},
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.DRAIN_PENDING, query)
-        except DynamoError as error:
-            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
         found = (_message_from_item(item) for item in page.items if int(item["ttl"]) > now_s)
         return OfflineQueuePage(
@@ -82,20 +78,16 @@ class DynamoOfflineQueue:
     ) -> Mapping[UserId, int | None]:
         """Return the users whose queues have the message, with the time of the put; None for an ephemeral message."""
         keys = [_key(chat, user, message) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.FIND_PENDING, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
         return {_owner(item): _put_ms(item) for item in found if int(item["ttl"]) > now_s}
 
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         owner = user_key(tenant, user)
         items = [{"user_id": owner, "message_key": key} for key in keys]
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.DELETE_PENDING, deletes=items, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
 
 def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, ItemValue]:
@@ -190,7 +182,7 @@ class KafkaOfflineEvents:
     async def publish(self, event: OfflineMessage) -> None:
         key = user_key(event.tenant, event.recipient).encode()
         try:
-            await self._publisher.send(UNREACHED.name, key, _encode(event))
+            await self._publisher.send(OFFLINE.name, key, _encode(event))
         except PublishError as error:
             if not error.retryable:
                 # A retry of the same bytes would be rejected again and block the partition forever.

@@ -235,7 +235,7 @@ class ChatSubscriptions:
             return
         channel.devices[device] = True
         self._counts.receipts += 1
-        frame = _receipts_frame(channel.key.chat, rules.apply_updates(members, received), is_all=True)
+        frame = _receipts_frame(channel.key.chat, rules.apply_updates(members, received), is_snapshot=True)
         device.connected.push(frame)
 
     def _add_receipts(self, channel: ChatChannel, members: Iterable[MemberReceipt]) -> None:
@@ -266,7 +266,7 @@ class ChatSubscriptions:
         return len(sockets)
 
 
-def _receipts_frame(chat: ChatId, receipts: Iterable[MemberReceipt], *, is_all: bool = False) -> bytes:
+def _receipts_frame(chat: ChatId, receipts: Iterable[MemberReceipt], *, is_snapshot: bool = False) -> bytes:
     members = tuple(
         MemberWatermarks(
             user=receipt.user,
@@ -276,4 +276,4 @@ def _receipts_frame(chat: ChatId, receipts: Iterable[MemberReceipt], *, is_all: 
         )
         for receipt in receipts
     )
-    return encode_push(Receipts(chat=chat, members=members, is_all=is_all))
+    return encode_push(Receipts(chat=chat, members=members, is_snapshot=is_snapshot))

@@ -97,7 +97,7 @@ def _item(log: BroadcastLogId, entry: BroadcastEntry) -> dict[str, ItemValue]:
         "SK": ENTRY_SORT.render(sequence=entry.sequence),
         "kind": entry.kind.value,
         "id": entry.id,
-        "notice": entry.notification,
+        "notification": entry.notification,
         "at": entry.at_ms,
         "category": entry.category or None,
         "segment": entry.segment,
@@ -114,7 +114,7 @@ def _entry_from_item(item: Item) -> BroadcastEntry:
         sequence=int(item["SK"].partition("#")[2]),
         kind=BroadcastEntryKind(item["kind"]),
         id=item["id"],
-        notification=item["notice"],
+        notification=item["notification"],
         at_ms=int(item["at"]),
         category=int(item.get("category", 0)),
         segment=item.get("segment"),
@@ -193,7 +193,10 @@ class DynamoReadTracker:
     ) -> ReaderPage:
         query = Query(
             condition="PK = :p AND begins_with(SK, :r)",
-            values={":p": OF_NOTIFICATION.render(tenant=tenant, notice=notification), ":r": _FIRST_READER},
+            values={
+                ":p": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
+                ":r": _FIRST_READER,
+            },
             limit=limit,
             start=None if below is None else _key(tenant, notification, below),
         )
@@ -207,6 +210,6 @@ class DynamoReadTracker:
 
 def _key(tenant: TenantId, notification: NotificationId, user: UserId) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
         "SK": READER_SORT.render(user=user),
     }

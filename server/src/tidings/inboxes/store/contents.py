@@ -77,7 +77,7 @@ class DynamoContentStore:
         self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str, claim: KeyClaim
     ) -> KeyClaim | None:
         item = _claim_key(tenant, inbox, origin, key) | {
-            "notice": claim.notification,
+            "notification": claim.notification,
             "job": claim.job,
             "fingerprint": claim.fingerprint,
             "created_at": format_ms(claim.at_ms),
@@ -115,7 +115,7 @@ class DynamoContentStore:
 
 def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:
     return {
-        "PK": OF_NOTIFICATION.render(tenant=tenant, notice=notification),
+        "PK": OF_NOTIFICATION.render(tenant=tenant, notification=notification),
         "SK": CONTENT_SORT.render(version=version),
     }
 
@@ -180,7 +180,7 @@ def _claim_key(tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) ->
 
 def _claim_from_item(item: Item) -> KeyClaim:
     return KeyClaim(
-        notification=NotificationId(item["notice"]),
+        notification=NotificationId(item["notification"]),
         job=item["job"],
         fingerprint=item["fingerprint"],
         at_ms=parse_ms(item["created_at"]),

@@ -35,7 +35,7 @@ def inbox_partition(inbox_key: InboxKey) -> str:
 
 
 def row_key(inbox_key: InboxKey, notification: NotificationId) -> dict[str, ItemValue]:
-    return {"PK": inbox_partition(inbox_key), "SK": ROW_SORT.render(notice=notification)}
+    return {"PK": inbox_partition(inbox_key), "SK": ROW_SORT.render(notification=notification)}
 
 
 def counts_key(inbox_key: InboxKey) -> dict[str, ItemValue]:
@@ -45,7 +45,7 @@ def counts_key(inbox_key: InboxKey) -> dict[str, ItemValue]:
 def expiry_key(inbox_key: InboxKey, expiring: ExpiryEntry) -> dict[str, ItemValue]:
     return {
         "PK": inbox_partition(inbox_key),
-        "SK": EXPIRING_SORT.render(at_ms=expiring.at_ms, notice=expiring.id),
+        "SK": EXPIRING_SORT.render(at_ms=expiring.at_ms, notification=expiring.id),
     }
 
 

@@ -117,7 +117,7 @@ class DynamoInboxRepository:
             values={
                 ":p": items.inbox_partition(inbox_key),
                 ":m": items.FIRST_ROW,
-                ":n": ROW_SORT.render(notice=min_ulid(at_ms)),
+                ":n": ROW_SORT.render(notification=min_ulid(at_ms)),
             },
         )
         found: list[NotificationRow] = []

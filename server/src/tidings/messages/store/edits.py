@@ -9,7 +9,7 @@ from tidings.messages.model import Draft, Entry, ReactionChange
 from tidings.messages.store.items import ephemeral_partition, reaction_key, reaction_partition
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error, raise_write_error
+from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactionPart, Update
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
@@ -77,31 +77,26 @@ class DynamoEditStore:
         return TransactionPart(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
 
     async def has_reaction(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
-        except DynamoError as error:
-            raise_read_error(error)
         return item is not None
 
     async def clear_reactions(self, chat: ChatKey, sequence: int) -> None:
-        """Delete all reactions to a redacted message. Idempotent.
-
-        No reaction can be added meanwhile: it commits only if the message's row is not redacted.
-        """
+        """Delete all reactions to a redacted message. Idempotent."""
+        # Race: a user reacts while the worker deletes. The reaction fails, because it commits only if the message's
+        # row is not redacted; so nothing remains after the last page.
         query = Query(
             condition="chat_id = :c",
             values={":c": reaction_partition(chat, sequence)},
             names={"#s": "sequence"},
             projection="chat_id, #s",
         )
-        try:
+        with translate_write_errors:
             async for page in self._client.pages(patterns.LIST_REACTIONS, query):
                 if page.items:
                     await self._client.batch_write(
                         patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
                     )
-        except DynamoError as error:
-            raise_write_error(error)
 
 
 def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:

@@ -5,33 +5,25 @@ from collections.abc import Sequence
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
-from tidings.messages import model
-from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal
+from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
 from tidings.messages.ports import (
     COMMITTED,
-    ROW_CONFLICT,
     AppendOutcome,
+    AppendStatus,
     DuplicateKey,
     LogTail,
     PositionTaken,
 )
-from tidings.messages.store.items import (
-    KEYS_ONLY,
-    KEYS_ONLY_NAMES,
-    appended_from_item,
-    entry_from_item,
-    entry_item,
-    key_item,
-    refusal_item,
-)
+from tidings.messages.store import items
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import (
     CancellationReason,
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
@@ -53,24 +45,20 @@ class DynamoMessageLog:
 
     async def newest(self, chat: ChatKey) -> Entry | None:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.READ_HEAD, query)
-        except DynamoError as error:
-            raise_read_error(error)
-        return entry_from_item(page.items[0]) if page.items else None
+        return items.entry_from_item(page.items[0]) if page.items else None
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": chat_key(chat), ":n": after},
-            names=KEYS_ONLY_NAMES,
-            projection=KEYS_ONLY,
+            names=items.KEYS_ONLY_NAMES,
+            projection=items.KEYS_ONLY,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.FOLLOW, query)
-        except DynamoError as error:
-            raise_read_error(error)
-        return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
+        return LogTail([items.entry_from_item(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
         found: list[tuple[IdempotencyKey, KeyRecord]] = []
@@ -82,11 +70,11 @@ class DynamoMessageLog:
         return found
 
     async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
-        row = refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
+        row = items.refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
             await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
         except ConditionFailedError as failed:
-            return None if failed.item is None else appended_from_item(failed.item)
+            return None if failed.item is None else items.appended_from_item(failed.item)
         except DynamoError as error:
             raise_write_error(error)
         return None
@@ -95,41 +83,42 @@ class DynamoMessageLog:
         self,
         chat: ChatKey,
         entries: Sequence[Entry],
-        side_writes: model.SideWrites | None = None,
+        side_writes: SideWrites | None = None,
         *,
         is_keyed: bool = False,
     ) -> AppendOutcome:
         if side_writes is not None and not isinstance(side_writes, TransactionPart):
             raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
-        try:
+        with translate_write_errors:
             if len(entries) == 1 and side_writes is None and not is_keyed:
                 return await self._put(chat, entries[0])
             return await self._transact(chat, entries, side_writes, is_keyed=is_keyed)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def _put(self, chat: ChatKey, entry: Entry) -> AppendOutcome:
         try:
-            # Repeatable: if an earlier attempt was applied, the condition fails and returns our own item.
+            # Race: the first attempt is applied but its response is lost, and the client repeats it. The condition
+            # fails and returns the item: our own, or that of the process that was first at this sequence.
             await self._client.put(
                 patterns.APPEND,
-                entry_item(chat, entry),
+                items.entry_item(chat, entry),
                 condition=ABSENT,
                 repeatable=True,
                 timeout_s=self._append_timeout_s,
             )
         except ConditionFailedError as failed:
-            return PositionTaken(None if failed.item is None else entry_from_item(failed.item))
+            return PositionTaken(None if failed.item is None else items.entry_from_item(failed.item))
         return COMMITTED
 
     async def _transact(
         self, chat: ChatKey, entries: Sequence[Entry], side_writes: TransactionPart | None, *, is_keyed: bool
     ) -> AppendOutcome:
         actions: list[TransactAction] = [
-            Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries
+            Put(table=_LOG, item=items.entry_item(chat, e), condition=ABSENT) for e in entries
         ]
         if is_keyed:
-            actions.append(Put(table=_KEYS, item=key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
+            actions.append(
+                Put(table=_KEYS, item=items.key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT)
+            )
         if side_writes is not None:
             actions += side_writes.actions
         try:
@@ -144,19 +133,17 @@ class DynamoMessageLog:
         return COMMITTED
 
     def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> AppendOutcome:
-        """Return why a transaction was cancelled.
-
-        Check the key first: if it is taken, the proposal has its result. A taken sequence only means that another
-        process appended first and the caller's view is behind.
-        """
+        """Return why a transaction was cancelled."""
+        # Race: another attempt with the same key commits at our sequence, so both conditions fail. Check the key
+        # first: the proposal has its result. A taken sequence alone only means that another process was first.
         key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
-            return DuplicateKey(appended_from_item(key.item))
+            return DuplicateKey(items.appended_from_item(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
             found = error.reasons[0].item
-            return PositionTaken(None if found is None else entry_from_item(found))
+            return PositionTaken(None if found is None else items.entry_from_item(found))
         if any(reason.is_condition for reason in error.reasons):
-            return ROW_CONFLICT
+            return AppendStatus.ROW_CONFLICT
         raise error
 
 

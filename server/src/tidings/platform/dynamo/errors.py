@@ -9,8 +9,9 @@
 `maybe_applied` of any of them: this or an earlier attempt of the call may have been applied.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.codec import Item
@@ -179,3 +180,23 @@ def raise_write_error(error: DynamoError) -> NoReturn:
             Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
         ) from error
     raise error
+
+
+class _ErrorTranslation:
+    """A context manager that raises errors of the client as errors of a store. Stateless, so it is shared."""
+
+    __slots__ = ("_raise_error",)
+
+    def __init__(self, raise_error: Callable[[DynamoError], NoReturn]) -> None:
+        self._raise_error = raise_error
+
+    def __enter__(self) -> None:
+        """Enter without effect."""
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, DynamoError):
+            self._raise_error(error)
+
+
+translate_read_errors: Final = _ErrorTranslation(raise_read_error)
+translate_write_errors: Final = _ErrorTranslation(raise_write_error)

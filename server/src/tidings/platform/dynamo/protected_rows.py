@@ -4,7 +4,7 @@ The MAC covers every attribute of the row, its key included. A row that was chan
 tenant, does not verify. An older version of the same row does: a MAC does not protect against a rollback.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from hmac import compare_digest
 from typing import Any, Final, Protocol
@@ -20,12 +20,10 @@ MAC: Final = "mac"
 _PURPOSE = b"_row#"
 
 
-class RowFingerprints(Protocol):
-    def fingerprint(self, said: bytes, /) -> bytes: ...
-
-
 class RowKeys(Protocol):
-    async def of(self, tenant: TenantId, /) -> RowFingerprints: ...
+    async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
+        """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""
+        ...
 
 
 class AuthenticatedRows:
@@ -60,8 +58,8 @@ class AuthenticatedRows:
         return None
 
     async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
-        keys = await self._keys.of(tenant)
-        return keys.fingerprint(canonical_bytes(tenant, item, self._unprotected))
+        mac = await self._keys.mac(tenant)
+        return mac(canonical_bytes(tenant, item, self._unprotected))
 
 
 def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], unprotected: frozenset[str]) -> bytes:

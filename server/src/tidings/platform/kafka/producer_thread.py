@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 import msgspec
 from confluent_kafka import KafkaError, Message, Producer
@@ -41,25 +40,21 @@ class QueuedRecord(msgspec.Struct, frozen=True):
     waiter: Waiter
 
 
-class ProducerEvents(Protocol):
-    """Callbacks of a producer. They run in the event loop."""
-
-    def on_delivered(self, lot: list[DeliveryReport]) -> None: ...
-
-    def renew(self, producer: "ProducerThread", why: str) -> None: ...
-
-
 class ProducerThread:
+    """A producer and its thread. The callbacks run in the event loop; after `on_fatal` it must be replaced."""
+
     def __init__(
         self,
         config: LibrdkafkaConfig,
-        events: ProducerEvents,
         health: KafkaHealthTracker,
+        on_delivered: Callable[[list[DeliveryReport]], None],
+        on_fatal: Callable[["ProducerThread", str], None],
         make: Callable[[LibrdkafkaConfig], Producer] = Producer,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._events = events
         self._health = health
+        self._on_delivered = on_delivered
+        self._on_fatal = on_fatal
         self._done: list[DeliveryReport] = []
         self._received = 0
         self._is_ending = threading.Event()
@@ -90,7 +85,7 @@ class ProducerThread:
         try:
             self._take_answers()
         except Exception as error:  # noqa: BLE001 - without the thread, no message would ever be answered
-            self._call_in_loop(self._events.renew, self, repr(error))
+            self._call_in_loop(self._on_fatal, self, repr(error))
             self._is_ending.wait()
         unanswered = self._give_up()
         self._call_in_loop(self._end_with, unanswered)
@@ -117,7 +112,7 @@ class ProducerThread:
         """Pass all reports of one `poll` to the event loop with one wake-up. Their callbacks ran in this thread."""
         if self._done:
             lot, self._done = self._done, []
-            self._call_in_loop(self._events.on_delivered, lot)
+            self._call_in_loop(self._on_delivered, lot)
 
     def _end_with(self, unanswered: int) -> None:
         if not self._ended.done():
@@ -126,7 +121,7 @@ class ProducerThread:
     def _on_error(self, error: KafkaError) -> None:
         self._health.failed(error_text(error))
         if is_fatal(error):
-            self._call_in_loop(self._events.renew, self, error_text(error))
+            self._call_in_loop(self._on_fatal, self, error_text(error))
 
     def _on_stats(self, stats: str) -> None:
         """Count received bytes as an answer and, while no message is in flight, an open connection too."""

@@ -65,7 +65,8 @@ class KafkaPublisher:
         self._drained = asyncio.Event()
         self._renewal: asyncio.TimerHandle | None = None
         self._ends: set[asyncio.Task[int]] = set()
-        self._producer: ProducerThread | None = ProducerThread(self._config, self, self._health, make)
+        self._producer: ProducerThread | None = None
+        self._open_producer()
 
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
@@ -104,7 +105,7 @@ class KafkaPublisher:
         await asyncio.gather(*self._ends)
         return unanswered
 
-    def on_delivered(self, lot: list[DeliveryReport]) -> None:
+    def _on_delivered(self, lot: list[DeliveryReport]) -> None:
         """Handle delivery reports."""
         self._in_flight -= len(lot)
         for waiter, error, message in lot:
@@ -119,7 +120,7 @@ class KafkaPublisher:
         if not self.in_flight:
             self._drained.set()
 
-    def renew(self, producer: ProducerThread, why: str) -> None:
+    def _replace(self, producer: ProducerThread, why: str) -> None:
         """Replace the producer after a fatal error. Messages in flight fail with `UnknownOutcomeError`, queued ones wait."""
         if producer is not self._producer:
             return
@@ -129,10 +130,12 @@ class KafkaPublisher:
         end = self._loop.create_task(producer.end())
         self._ends.add(end)
         end.add_done_callback(self._ends.discard)
-        self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open)
+        self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open_producer)
 
-    def _open(self) -> None:
-        self._producer = ProducerThread(self._config, self, self._health, self._make)
+    def _open_producer(self) -> None:
+        self._producer = ProducerThread(
+            self._config, self._health, self._on_delivered, self._replace, self._make
+        )
         self._advance_queue()
 
     async def _drain(self, timeout_s: float) -> None:
@@ -156,7 +159,7 @@ class KafkaPublisher:
 
     def _on_produce_error(self, message: QueuedRecord, error: KafkaError) -> bool:
         if is_fatal(error) and self._producer is not None:
-            self.renew(self._producer, error_text(error))
+            self._replace(self._producer, error_text(error))
             return False
         if not message.waiter.done():
             message.waiter.set_exception(RejectedError(error_text(error)))
@@ -164,7 +167,7 @@ class KafkaPublisher:
 
     def _settle_error(self, waiter: Waiter, error: KafkaError) -> None:
         if is_fatal(error) and self._producer is not None:
-            self.renew(self._producer, error_text(error))
+            self._replace(self._producer, error_text(error))
         outcome = from_delivery(error)
         if isinstance(outcome, RejectedError):
             self._health.answered()

@@ -50,7 +50,7 @@ class SpanExport(Component):
             "spans_exported_total", "Spans that the collector accepted.", lambda: counts.taken
         )
         metrics.counter_callback(
-            "spans_lost_total", "Spans that the collector did not accept.", lambda: counts.failed
+            "spans_dropped_total", "Spans that the collector did not accept.", lambda: counts.failed
         )
 
     @override
@@ -123,7 +123,7 @@ def _run(
 ) -> ExitCode:
     metrics = Metrics()
     metrics.counter_callback(
-        "log_lines_lost_total", "Log lines that could not be written to stdout.", lambda: sink.lost
+        "log_lines_dropped_total", "Log lines that could not be written to stdout.", lambda: sink.lost
     )
     spans = configure_tracing(identity, options.tracing)
     # The runner is never closed: that would wait for a thread or a task that did not stop in time.
@@ -158,7 +158,8 @@ async def _live(
     except OSError as error:
         return _refused("cannot listen on the admin port", error)
     _announce(options.admin, admin.port)
-    with _supervised(process, heartbeat, Watchdog(heartbeat, options.watchdog, CpuTimeKillSwitch()), admin):
+    watchdog = Watchdog(lambda: heartbeat.count, options.watchdog, CpuTimeKillSwitch())
+    with _supervised(process, heartbeat, watchdog, admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
         except Exception as error:  # noqa: BLE001 - every error ends the process

@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from prometheus_client import Histogram
 
@@ -57,13 +56,6 @@ _LOG_EVERY_S = 0.5
 _FRAMES = 12
 
 
-class HasBeatCount(Protocol):
-    """A counter that increases while the event loop runs."""
-
-    @property
-    def count(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchdogOptions:
     """After `warn_s` without a heartbeat the stack is logged, after `exit_s` the process ends."""
@@ -90,16 +82,19 @@ class CpuTimeKillSwitch:
 
 
 class Watchdog:
-    """Watch the thread that creates it. `leave` ends the process at once; tests replace it."""
+    """Watch the event loop of the thread that creates it. `beat_count` increases while the loop runs.
+
+    `leave` ends the process at once; tests replace it.
+    """
 
     def __init__(
         self,
-        beating: HasBeatCount,
+        beat_count: Callable[[], int],
         options: WatchdogOptions,
         last_resort: CpuTimeKillSwitch,
         leave: Callable[[int], object] = os._exit,
     ) -> None:
-        self._beating = beating
+        self._beat_count = beat_count
         self._options = options
         self._last_resort = last_resort
         self._leave = leave
@@ -119,7 +114,7 @@ class Watchdog:
         self._last_resort.stop()
 
     def _watch(self) -> None:
-        seen, quiet_s, has_warned = self._beating.count, 0.0, False
+        seen, quiet_s, has_warned = self._beat_count(), 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
             self._last_resort.rearm(self._options.exit_s)
@@ -127,8 +122,8 @@ class Watchdog:
             # If the process was suspended, much time has passed. Count at most two intervals of it.
             quiet_s += min(now - last, self._tick_s * 2)
             last = now
-            if self._beating.count != seen:
-                seen, quiet_s, has_warned = self._beating.count, 0.0, False
+            if (count := self._beat_count()) != seen:
+                seen, quiet_s, has_warned = count, 0.0, False
             elif quiet_s >= self._options.exit_s:
                 self._end(quiet_s)
             elif quiet_s >= self._options.warn_s and not has_warned:

@@ -29,7 +29,7 @@ _ODD_UNITS = re.compile(
     r"_(ms|millis|milliseconds|us|micros|ns|minutes|hours|days|kb|kib|mb|mib|percent)(_|$)"
 )
 _GROWING = re.compile(
-    r"(^|_)(tenant|user|chat|member|device|session|message|notice|inbox|request|trace|span|connection|client"
+    r"(^|_)(tenant|user|chat|member|device|session|message|notification|inbox|request|trace|span|connection|client"
     r"|sender|recipient|phone|email|ip|address|url|path|instance|id|ids|key|token|offset|sequence)s?($|_)"
 )
 

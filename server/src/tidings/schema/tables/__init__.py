@@ -1,1 +1,1 @@
-"""The DynamoDB tables and how they are used, declared once as data."""
+"""The DynamoDB tables and their access patterns, declared once as data."""

@@ -1,6 +1,6 @@
-"""DynamoDB's control plane: looks at tables and changes them, one call at a time. Decides nothing.
+"""DynamoDB's control plane: describe and change tables.
 
-The only file of this package that knows botocore; the data plane is `platform.dynamo`.
+The only file of this package that uses botocore. The data plane is `platform.dynamo`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 AWS = "aws"
 AWS_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
-# An engine outside AWS checks no credentials, but wants some; DynamoDB Local takes letters and digits only.
+# An engine outside AWS requires credentials and does not verify them. DynamoDB Local accepts letters and digits only.
 NO_KEY = "tidings"
 
 GAPS_BY_SERVER = {
-    # takes a table class and forgets it
+    # accepts a table class and does not store it
     "jetty": frozenset({TableAspect.TABLE_CLASS}),
-    # keeps the capacity that an index was created with, whatever it is told later
+    # ignores changes of an index's capacity
     "dynoxide": frozenset({TableAspect.INDEX_CAPACITY}),
 }
-PROBE = "tidings-not-there"
+PROBE = "tidings-missing"
 
 
 def is_aws(endpoint: str) -> bool:
@@ -62,7 +62,7 @@ def connect_control_plane(endpoint: str, region: str) -> "DynamoDBClient":
 
 
 class TableControlPlane:
-    """The tables of one installation. What the engine does not know is left out: `not_known`."""
+    """The tables of one installation. The engine does not support the aspects in `not_known`."""
 
     def __init__(
         self, client: "DynamoDBClient", prefix: str, not_known: frozenset[TableAspect] = frozenset()
@@ -72,13 +72,13 @@ class TableControlPlane:
         self.not_known = not_known
 
     def observe(self, tables: Iterable[Table]) -> dict[str, ObservedTable]:
-        """The declared tables that are there, and all others under the prefix."""
+        """Return the declared tables that exist, and all others under the prefix."""
         names = {self.prefix + table.name for table in tables} | set(self._names_under_prefix())
         found = (self.describe(name) for name in sorted(names))
         return {seen.name: seen for seen in found if seen is not None}
 
     def _names_under_prefix(self) -> list[str]:
-        """Without a prefix that would be anybody's tables, so none is told."""
+        """Return all tables under the prefix. Without a prefix return none: they can belong to other applications."""
         if not self.prefix:
             return []
         with translate_errors("list the tables"):
@@ -86,12 +86,12 @@ class TableControlPlane:
             return [name for page in pages for name in page["TableNames"] if name.startswith(self.prefix)]
 
     def describe(self, name: str) -> ObservedTable | None:
-        with translate_errors(f"look at {name}"):
+        with translate_errors(f"describe {name}"):
             try:
                 seen = read_table(self.client.describe_table(TableName=name)["Table"])
             except self.client.exceptions.ResourceNotFoundException:
                 return None
-            if seen.is_half_there:
+            if seen.is_incomplete:
                 return seen
             ttl = self.client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
             return replace(seen, ttl=read_ttl(ttl), has_pitr=self._has_pitr(name), tags=self._tags(seen.arn))
@@ -104,10 +104,10 @@ class TableControlPlane:
                     **descriptions.create_table(table, name, table_tags(table, self.prefix))
                 )
             except self.client.exceptions.ResourceInUseException:
-                return  # somebody else applies at the same time; the look that follows compares
+                return  # another process created it at the same time; the caller compares it with the declaration
 
     def drop(self, table: Table) -> None:
-        """Ask for its end; returns before it is gone. One that is not there is no error."""
+        """Request the deletion. Returns before the table is deleted; a missing table is no error."""
         name = self.prefix + table.name
         with translate_errors(f"delete {name}"):
             try:
@@ -165,7 +165,7 @@ def _set_pitr(plane: TableControlPlane, table: Table, seen: ObservedTable, _: Ta
 
 
 def _set_ttl(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
-    """One attribute has to be turned off before another is turned on; the second step comes with the next look."""
+    """Turn TTL on or off. Another attribute needs both steps; the second one follows at the next comparison."""
     attribute = seen.ttl or (table.ttl.attribute if table.ttl else "")
     plane.client.update_time_to_live(
         TableName=seen.name,
@@ -174,7 +174,7 @@ def _set_ttl(plane: TableControlPlane, table: Table, seen: ObservedTable, _: Tab
 
 
 def _set_stream(plane: TableControlPlane, table: Table, seen: ObservedTable, _: TableChange) -> None:
-    """The same in two steps: a view can't be changed, only a new stream has another."""
+    """Turn the stream on or off. Another view needs a new stream, so both steps, as for TTL."""
     if seen.stream is None and table.stream is not None:
         plane.client.update_table(
             TableName=seen.name,
@@ -196,9 +196,9 @@ def _set_capacity(plane: TableControlPlane, table: Table, seen: ObservedTable, _
 
 
 def _index_units(table: Table, seen: ObservedTable) -> dict[str, CapacityUnits]:
-    """An index that still has them from before may not be told again."""
-    there = [index for index in table.indexes if index.name in seen.indexes]
-    return {index.name: index.units for index in there if seen.indexes[index.name].units != index.units}
+    """Return the capacity of existing indexes that changes. DynamoDB rejects an update to the current value."""
+    existing = [index for index in table.indexes if index.name in seen.indexes]
+    return {index.name: index.units for index in existing if seen.indexes[index.name].units != index.units}
 
 
 def _create_index(plane: TableControlPlane, table: Table, seen: ObservedTable, change: TableChange) -> None:
@@ -230,9 +230,9 @@ _CHANGES: dict[TableAspect, Callable[[TableControlPlane, Table, ObservedTable, T
 
 
 def unsupported_aspects(client: "DynamoDBClient", region: str) -> frozenset[TableAspect]:
-    """What an engine outside AWS has no notion of: asked with a table that is not there."""
+    """Find the aspects that an engine outside AWS does not support, by requests about a missing table."""
     arn = f"arn:aws:dynamodb:{region}:000000000000:table/{PROBE}"
-    with translate_errors("ask the engine what it knows"):
+    with translate_errors("probe the engine"):
         backups = _refusal(lambda: client.describe_continuous_backups(TableName=PROBE))
         tagging = _refusal(lambda: client.list_tags_of_resource(ResourceArn=arn))
     gaps = {
@@ -264,20 +264,20 @@ def _gaps_of_server(answer: ClientError | None) -> frozenset[TableAspect]:
 
 @contextmanager
 def translate_errors(doing: str) -> Iterator[None]:
-    """Errors of botocore as ours: what was being done, what AWS said, what to do."""
+    """Translate errors of botocore: which request failed, what AWS answered, what to do."""
     try:
         yield
     except NoCredentialsError as error:
         raise TidingsError(
             Code.TABLES_FAILED,
             f"Could not {doing}: no AWS credentials",
-            hint="Give them as for every AWS tool: a profile, AWS_ACCESS_KEY_ID …, or a role.",
+            hint="Configure them as for every AWS tool: a profile, AWS_ACCESS_KEY_ID …, or a role.",
         ) from error
     except (ConnectionError, HTTPClientError) as error:
         raise TidingsError(
             Code.ENGINE_UNREACHABLE,
             f"Could not {doing}: {error}",
-            hint="Is dynamo.endpoint right (`tidings config show`), and does the engine run?",
+            hint="Check dynamo.endpoint (`tidings config show`), and that the engine runs.",
         ) from error
     except ClientError as error:
         raise _failed(doing, error) from error
@@ -291,8 +291,8 @@ def _failed(doing: str, error: ClientError) -> TidingsError:
     return TidingsError(
         Code.TABLES_FAILED,
         f"Could not {doing}: {said['Code']}: {said['Message']}",
-        hint="AWS allows one change of TTL in an hour. Apply again later; it goes on from here."
+        hint="AWS allows one change of TTL per hour. Run apply again later; it continues from here."
         if is_ttl
-        else "What was done until now stays. Apply again when the cause is mended.",
+        else "Earlier changes remain. Fix the cause and run apply again.",
         details={"aws_code": said["Code"]},
     )

@@ -1,6 +1,6 @@
-"""The twelve tables, declared once. `tables plan`, `apply`, `check`, the docs and the tests all read this.
+"""The twelve tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
-A change of a key or an index here is a decision (docs/adr), and `tables apply` refuses it where data stands.
+A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
 from tidings.schema.tables.items import accounts, chats, inboxes
@@ -18,23 +18,23 @@ from tidings.schema.tables.model import (
     Ttl,
 )
 
-# Provisioned capacity is twice the expected average, a read counted as one unit, and never less than 5: what is
-# not used is saved up for 300 s, so 5 let a transaction with 97 new members (194) through.
-# `tables apply` raises capacity to these figures and never lowers it: auto scaling and people raise it too.
+# Provisioned capacity is twice the expected average, with a read as one unit, and at least 5: unused capacity
+# accumulates for 300 s, so 5 units are enough for a transaction with 97 new members (194 units).
+# `tables apply` raises capacity to these figures and never lowers it: auto scaling and operators raise it too.
 
 MESSAGES = Table(
     name="messages",
     partition=KeyAttribute("chat_id"),
     sort=KeyAttribute("sequence", KeyType.NUMBER),
     items=(*chats.LOG, chats.EPHEMERAL_CONTENT, chats.REACTION),
-    ttl=Ttl("expires_at", "ephemeral content until it expires; an entry of the log never carries it"),
+    ttl=Ttl("expires_at", "ephemeral content until it expires; an entry of the log never has it"),
     stream=StreamView.NEW_AND_OLD_IMAGES,
     backup=Backup.CRITICAL,
     load=ExpectedLoad(100, 12, 5),
-    why="The log of every chat: one partition per chat, in order. The relay audits its stream. New images and "
-    "keys would do for that; a standby region asks for old images too, and the view can't be changed once there "
-    "is one. So what was redacted or has expired can be read from the stream for another 24 hours.",
-    capacity_why="Highly variable; nobody foresees a viral chat.",
+    why="The log of every chat: one partition per chat, in order. The relay reads its stream. It needs new images "
+    "and keys only; a standby region also needs old images, and the view of a stream can't change. So redacted or "
+    "expired content can be read from the stream for another 24 hours.",
+    capacity_why="Highly variable: a viral chat cannot be foreseen.",
 )
 CHAT_COUNTERS = Table(
     name="chat_counters",
@@ -42,7 +42,7 @@ CHAT_COUNTERS = Table(
     items=(chats.COUNTER,),
     backup=Backup.CRITICAL,
     load=ExpectedLoad(0, 12, 0.01),
-    why="What is known of a chat's head, for chats too large to write a row per member. Follows the log.",
+    why="The delivered head of chats that are too large for a row per member. It follows the log.",
     capacity_why="As variable as messages.",
 )
 IDEMPOTENCY_KEYS = Table(
@@ -54,8 +54,8 @@ IDEMPOTENCY_KEYS = Table(
     backup=Backup.EPHEMERAL,
     is_deletion_protected=False,
     load=ExpectedLoad(12, 12, 0.5),
-    why="A repeat by a sender without a position finds the first answer here. Not protected from deletion: "
-    "after a restore or a failover it is emptied, by making it anew.",
+    why="A retry by a sender without a position finds the first answer here. Not protected from deletion: after a "
+    "restore or a failover it is emptied by creating it again.",
     capacity_why="As variable as messages.",
 )
 USERS = Table(
@@ -69,15 +69,15 @@ USERS = Table(
             template=accounts.PHONE,
             projection=Projection.KEYS_ONLY,
             units=CapacityUnits(5, 5),
-            why="Users by phone number, to look at. Only `user_id` is needed, and keys are always projected. "
-            "Login does not read it: a number's claim, read strongly, says whose it is.",
+            why="Users by phone number, for display. Only `user_id` is needed, and keys are always projected. "
+            "Login does not read it: it reads the claim of the number, strongly consistent.",
             growth=Growth("one user for each number", 1),
         ),
     ),
     backup=Backup.CRITICAL,
     units=CapacityUnits(40, 5),
     load=ExpectedLoad(20, 0.1, 0.05),
-    why="Identity and profile, always by id after login.",
+    why="Identity and profile, read by id after login.",
     capacity_why="Predictable; grows with the user base.",
 )
 CHATS = Table(
@@ -87,7 +87,7 @@ CHATS = Table(
     backup=Backup.CRITICAL,
     units=CapacityUnits(60, 5),
     load=ExpectedLoad(30, 0.5, 0.01),
-    why="What a chat is called and of which type it is; not its members, who would make every join a rewrite.",
+    why="Name and type of a chat. Members are not part of it: every join would rewrite the item.",
     capacity_why="Predictable; grows with new chats.",
 )
 CHAT_MEMBERSHIPS = Table(
@@ -103,15 +103,15 @@ CHAT_MEMBERSHIPS = Table(
             template=chats.OWN_USER,
             projection=Projection.ALL,
             units=CapacityUnits(5, 5),
-            why="All chats of a user from the authority on membership: for support, export and erasure, and to "
-            "build chat-list rows again. The chat list itself reads `delivery_state`.",
+            why="All chats of a user by membership: for support, export and erasure, and to rebuild chat rows. The "
+            "chat list itself reads `delivery_state`.",
             growth=Growth("planned: 100,000 chats of a user", chats.CHATS_OF_A_USER),
         ),
     ),
     backup=Backup.CRITICAL,
     units=CapacityUnits(100, 5),
     load=ExpectedLoad(50, 1, 0.1),
-    why="Who may read and write what, as intervals of sequences; rows are never deleted.",
+    why="The members of each chat, with the intervals of sequences that they may read. Rows are never deleted.",
     capacity_why="Predictable; grows with changes of membership.",
 )
 DELIVERY_STATE = Table(
@@ -121,8 +121,8 @@ DELIVERY_STATE = Table(
     items=(chats.CHAT_LIST_ROW, chats.BLOCK),
     backup=Backup.CRITICAL,
     load=ExpectedLoad(50, 20, 0.1),
-    why="A user's watermarks and chat list: one Query gives both, and what a device missed.",
-    capacity_why="Bursts when everybody reconnects at once.",
+    why="A user's watermarks and chat list: one Query returns both, and the entries that a device missed.",
+    capacity_why="Bursts when all users reconnect at the same time.",
 )
 SESSIONS = Table(
     name="sessions",
@@ -135,15 +135,15 @@ SESSIONS = Table(
             template=chats.OWN_USER,
             projection=Projection.ALL,
             units=CapacityUnits(5, 5),
-            why="Lists a user's devices, to look at and to revoke.",
-            growth=Growth("the oldest ends when there are more than `accounts.sessions_per_user`", 1_000),
+            why="Lists a user's devices, for display and to revoke them.",
+            growth=Growth("the oldest is revoked above `accounts.sessions_per_user`", 1_000),
         ),
     ),
     ttl=Ttl("ttl", "until the session expires"),
     backup=Backup.EPHEMERAL,
     units=CapacityUnits(20, 5),
     load=ExpectedLoad(10, 1, 0.01),
-    why="Logins of devices. Lost, users log in again.",
+    why="Logins of devices. If they are lost, users log in again.",
     capacity_why="Predictable; in proportion to active users.",
 )
 PENDING_QUEUE = Table(
@@ -154,9 +154,10 @@ PENDING_QUEUE = Table(
     ttl=Ttl("ttl", "30 days"),
     backup=Backup.EPHEMERAL,
     is_deletion_protected=False,
-    why="What a user missed while no device had a route, for one quick drain. Never the truth: the log and the "
-    "rows of `delivery_state` are. Not protected from deletion: after a restore it is emptied, by making it anew.",
-    capacity_why="Idle while people are online and a burst when a region of the network goes away.",
+    why="The offline queue: messages for users without a connected device, read once at reconnect. The log and "
+    "`delivery_state` remain authoritative. Not protected from deletion: after a restore it is emptied by creating it "
+    "again.",
+    capacity_why="Idle while users are online, and a burst when a region of the network fails.",
 )
 TENANTS = Table(
     name="tenants",
@@ -172,33 +173,33 @@ TENANTS = Table(
         accounts.LISTED_TENANT,
         accounts.REVOCATION,
     ),
-    ttl=Ttl("ttl", "one-time codes, minutes; nothing else here carries it"),
+    ttl=Ttl("ttl", "one-time codes, minutes; no other item has it"),
     backup=Backup.CRITICAL,
-    why="Settings and keys of each tenant, read through a cache in every process. Without the data keys "
-    "nothing that is encrypted can be read again.",
-    capacity_why="Next to nothing, then every process at once after a deployment; a throttled read here "
-    "refuses people, and on demand it costs cents.",
+    why="Settings and keys of each tenant, read through a cache in every process. Encrypted content cannot be read "
+    "without the data keys.",
+    capacity_why="Almost none, then every process at once after a deployment. A throttled read would reject users, and on "
+    "demand it costs cents.",
 )
 LEASES = Table(
     name="leases",
     partition=KeyAttribute("lease"),
     items=(accounts.LEASE, accounts.SHARD_LEASE),
-    ttl=Ttl("ttl", "leases of stream shards, some days after the shard has closed; others do not carry it"),
+    ttl=Ttl("ttl", "leases of stream shards, some days after the shard was closed; others do not have it"),
     backup=Backup.EPHEMERAL,
     is_deletion_protected=False,
-    why="Who does the work that one process does at a time. Shards of the stream come and go every few hours, "
-    "so their leases expire. Lost, everybody takes a lease anew.",
-    capacity_why="Steady but small, and a throttled renewal loses a lease: the few cents are better spent.",
+    why="Leases for work that one process does at a time. Stream shards are replaced every few hours, so their "
+    "leases expire. If they are lost, processes take new ones.",
+    capacity_why="Steady but small. A throttled renewal would lose a lease, and on demand it costs cents.",
 )
 INBOX = Table(
     name="inbox",
     partition=KeyAttribute("PK"),
     sort=KeyAttribute("SK"),
     items=inboxes.INBOX,
-    ttl=Ttl("ttl", "keys, jobs, content and log of broadcasts after their retention; never a counted row"),
+    ttl=Ttl("ttl", "keys, jobs, content and broadcast log after their retention; never a counted row"),
     backup=Backup.CRITICAL,
-    why="Notices are one access pattern, so they are one table.",
-    capacity_why="A send to many users is a burst, then nothing.",
+    why="Everything about notifications and jobs, in one table: their items are read and written together.",
+    capacity_why="A send to many users is a burst, followed by no load.",
 )
 
 TABLES = (

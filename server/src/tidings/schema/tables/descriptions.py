@@ -1,4 +1,4 @@
-"""What is asked of DynamoDB's control plane, as its parameters. Pure: declared data in, dicts out."""
+"""Requests and answers of DynamoDB's control plane: declared tables to parameters, descriptions to data. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def create_table(table: Table, name: str, tags: Mapping[str, str]) -> "CreateTableInputTypeDef":
-    """TTL and point-in-time recovery can't be asked for here; they follow once the table stands."""
+    """Return the parameters of CreateTable. TTL and point-in-time recovery follow once the table is active."""
     request: CreateTableInputTypeDef = {
         "TableName": name,
         "AttributeDefinitions": attribute_definitions(table),
@@ -55,7 +55,7 @@ def create_table(table: Table, name: str, tags: Mapping[str, str]) -> "CreateTab
 def change_capacity(
     name: str, units: CapacityUnits | None, index_units: Mapping[str, CapacityUnits]
 ) -> "UpdateTableInputTypeDef":
-    """A table that becomes provisioned must name capacity for each of its indexes in the same call."""
+    """Return the parameters of a capacity change. A table that becomes provisioned must name that of each index too."""
     if units is None:
         return {"TableName": name, "BillingMode": "PAY_PER_REQUEST"}
     request: UpdateTableInputTypeDef = {
@@ -122,7 +122,7 @@ class ObservedIndex:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTable:
-    """What stands there now. `ttl`, `has_pitr` and `tags` come from calls of their own."""
+    """A table as DynamoDB describes it. `ttl`, `has_pitr` and `tags` need separate requests."""
 
     name: str
     arn: str
@@ -146,8 +146,8 @@ class ObservedTable:
         return self.status == "ACTIVE"
 
     @property
-    def is_half_there(self) -> bool:
-        """Being created or deleted: there is nothing more to ask about it."""
+    def is_incomplete(self) -> bool:
+        """Whether it is being created or deleted, so that further requests would fail."""
         return self.status in ("CREATING", "DELETING")
 
     @property
@@ -178,7 +178,7 @@ def read_table(answer: "TableDescriptionTypeDef") -> ObservedTable:
 
 
 def read_ttl(answer: "TimeToLiveDescriptionTypeDef") -> str | None:
-    """The attribute; None as soon as it is being turned off."""
+    """Return the TTL attribute; None as soon as it is being turned off."""
     if answer.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
         return answer.get("AttributeName")
     return None
@@ -204,7 +204,7 @@ def _read_keys(
 
 
 def _read_capacity(answer: "TableDescriptionTypeDef") -> CapacityUnits | None:
-    """A table that was always provisioned has no billing mode to tell."""
+    """Return the provisioned capacity. A table that was always provisioned has no billing mode in its description."""
     if answer.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
         return None
     return _read_units(answer.get("ProvisionedThroughput", {}))

@@ -1,13 +1,13 @@
-"""The bounds that keep every item small: how long a key part may be, how much a value may hold.
+"""Limits of key parts and values, so that every item stays small.
 
-Subjects check their input against these; the tests build the largest items from them.
+Subjects validate their input with these limits; tests build the largest items from them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# A key part is one segment between two `#`. Ids are ULIDs (26) where Tidings makes them; the room above that
-# is for ids that an app brings itself.
+# A key part is the text between two `#`. Ids that Tidings creates are ULIDs (26 bytes); larger limits are for ids
+# that an app chooses.
 PART_BYTES = {
     "tenant": 32,
     "chat": 64,
@@ -19,7 +19,7 @@ PART_BYTES = {
     "phone": 16,
     "inbox": 32,
     "segment": 64,
-    "notice": 26,
+    "notification": 26,
     "message": 80,
     "host_key": 128,
     "origin": 1,
@@ -43,25 +43,25 @@ SECONDS_DIGITS = 10
 MS_DIGITS = 13
 
 CONTENT_BYTES = 4096
-SEAL_BYTES = 33  # AES-256-GCM: 1 of form, 4 of key version, 12 of nonce, 16 of tag
+SEAL_BYTES = 33  # AES-256-GCM: 1 format, 4 key version, 12 nonce, 16 tag
 PREVIEW_BYTES = 180  # so that the largest chat-list row is still one write unit
 
-INTERVALS = 8  # how often one may leave a chat and come back
+INTERVALS = 8  # how often a user can leave a chat and rejoin
 MAX_JOINS_PER_ENTRY = (
     97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
 )
 EMOJI = 20
 EMOJI_BYTES = 32
-REACTORS = 20  # in all of a message, not for each emoji
+REACTORS = 20  # in total for a message, not for each emoji
 REACTION_DIGITS = 37  # 120 bits, within the 38 digits of a DynamoDB number
-SOME_MEMBERS = 7  # of a chat, for its line in a chat list: five, and room for a race
+SOME_MEMBERS = 7  # shown in a chat list: five, and two for concurrent changes
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100
-CHUNK_PARTITIONS = 96  # of the topic `notices` at its largest
+CHUNK_PARTITIONS = 96  # of the topic `notices` in the largest installation
 
 
-# as in `platform.dynamo.sizes`, which a model may not import
+# The same values as in `platform.dynamo.sizes`, which a model must not import.
 COLLECTION_BYTES = 3
 ELEMENT_BYTES = 1
 
@@ -86,7 +86,7 @@ class BlobLimit:
 
 @dataclass(frozen=True, slots=True)
 class NumberLimit:
-    """A whole number, never negative: sequences, counts, times."""
+    """A non-negative integer: a sequence, count or time."""
 
     digits: int
 
@@ -126,7 +126,7 @@ class ListLimit:
 
 @dataclass(frozen=True, slots=True)
 class MapLimit:
-    """A map with names that data brings: at most `count`, each of at most `name_bytes`."""
+    """A map with at most `count` names from data, each of at most `name_bytes`."""
 
     count: int
     name_bytes: int

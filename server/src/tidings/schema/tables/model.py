@@ -1,6 +1,7 @@
-"""How key values are spelled: templates of parts between `#`, the tenant first.
+"""Tables as data: keys, items, indexes, capacity.
 
-`#` and `*` are refused inside a part, so that two different lists of parts never spell the same key.
+A key value is a template of parts between `#`, the tenant first. `#` and `*` are not allowed inside a part, so that two
+different lists of parts never give the same key.
 """
 
 import string
@@ -13,11 +14,11 @@ from tidings.schema.tables.limits import PART_BYTES, PART_DIGITS, AttributeLimit
 
 REFUSED_IN_PARTS = frozenset("#*")
 RESERVED = "_"
-"""Names of tenants that start with it are the installation's own."""
+"""Prefix of tenant names that the installation itself uses."""
 
 
 class KeyPartError(TidingsError):
-    """A part that would change the shape of the key it is put into."""
+    """A part that is not allowed in a key."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Code.REQUEST_INVALID, message)
@@ -25,7 +26,7 @@ class KeyPartError(TidingsError):
 
 @dataclass(frozen=True, slots=True)
 class KeyTemplate:
-    """`{tenant}#{chat}`: what stands in braces is a part, the rest stands for itself."""
+    """A key with parts in braces, such as `{tenant}#{chat}`."""
 
     text: str
     parts: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -35,7 +36,7 @@ class KeyTemplate:
         object.__setattr__(self, "parts", names)
 
     def render(self, **parts: str | int) -> str:
-        """Spell the key; raises `KeyPartError` for a part that is empty, too long or holds `#` or `*`."""
+        """Return the key. Raises `KeyPartError` for a part that is empty, too long or contains `#` or `*`."""
         if len(parts) != len(self.parts) or any(name not in parts for name in self.parts):
             raise KeyPartError(f"{self.text} takes {self.parts}, not {tuple(parts)}")
         for name, value in parts.items():
@@ -76,8 +77,6 @@ class KeyType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeyAttribute:
-    """A key attribute."""
-
     name: str
     type: KeyType = KeyType.TEXT
 
@@ -100,7 +99,7 @@ class TableClass(StrEnum):
 
 
 class Backup(StrEnum):
-    """Every table has point-in-time recovery. A critical one has daily backups and a standby region too."""
+    """Every table has point-in-time recovery. A critical one also has daily backups and a standby region."""
 
     CRITICAL = "critical"
     EPHEMERAL = "ephemeral"
@@ -134,7 +133,7 @@ class CapacityUnits:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLoad:
-    """What the first data-model document expects: 10,000 daily users, 100 messages each."""
+    """The load of 10,000 daily users with 100 messages each, from the first data-model document."""
 
     reads_per_s: float
     writes_per_s: float
@@ -143,9 +142,9 @@ class ExpectedLoad:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How many items can share a partition key: `most`, or no bound at all.
+    """How many items can share a partition key: `most`, or None without a bound.
 
-    A collection without a bound names the metric that measures it, and gets an alarm on it (`alarms.py`).
+    `measured_by` is the metric of a collection without a bound; it gets an alarm (`pricing.table_alarms`).
     """
 
     why: str
@@ -158,7 +157,7 @@ ALONE = Growth("one item for each key", 1)
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A global secondary index. `units` only matter while its table is provisioned."""
+    """A global secondary index. `units` apply only while its table is provisioned."""
 
     name: str
     partition: KeyAttribute
@@ -176,9 +175,9 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class TableItem:
-    """A kind of item: how its key is spelled, what it may hold, how large it can become.
+    """A kind of item: its keys, its attributes, its maximum size.
 
-    `growth` says how many of them share a partition key; more than one only where the table has a sort key.
+    `growth` says how many of them share a partition key; more than one only if the table has a sort key.
     """
 
     name: str
@@ -198,7 +197,7 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. `units` is None where requests are paid one by one (on demand)."""
+    """One table. `units` None: on demand, each request is paid."""
 
     name: str
     partition: KeyAttribute
@@ -222,7 +221,7 @@ class Table:
 
     @property
     def key_attributes(self) -> dict[str, KeyType]:
-        """Every attribute that a key of the table or of an index uses: what DynamoDB wants defined."""
+        """Every attribute of a key of the table or an index; DynamoDB requires their definitions."""
         keys = [*self.keys, *(key for index in self.indexes for key in index.keys)]
         return {key.name: key.type for key in keys}
 
@@ -232,7 +231,7 @@ class Table:
 
 
 def largest_item_bytes(table: Table, item: TableItem) -> int:
-    """The size of the item when every attribute is as full as it may be."""
+    """Return the size of an item when every attribute has its maximum size."""
     sort_bytes = 0 if item.sort is None or table.sort is None else len(table.sort.name) + item.sort.max_bytes
     partition_bytes = len(table.partition.name) + item.partition.max_bytes
     return partition_bytes + sort_bytes + max_item_bytes(item.attributes)
@@ -242,8 +241,8 @@ def largest_item_bytes(table: Table, item: TableItem) -> int:
 class ItemCollection:
     """The items under one value of a partition key, of a table or an index.
 
-    `max_bytes` is the size when every kind is as numerous and as large as declared; None: there is no bound, and
-    `measured_by` names the metrics that measure it.
+    `max_bytes` is the size with the declared maximum number and size of every kind. None: no bound, and `measured_by`
+    names the metrics that measure it.
     """
 
     name: str
@@ -252,7 +251,7 @@ class ItemCollection:
 
 
 def item_collections(table: Table) -> Iterator[ItemCollection]:
-    """Every item of the table in one collection, and once more in that of each index."""
+    """Return the item collections of the table and of each index."""
     by_key: dict[str, list[tuple[TableItem, Growth]]] = {}
     for item in table.items:
         by_key.setdefault(item.partition.text, []).append((item, item.growth))

@@ -1,6 +1,6 @@
-"""What tables cost: AWS's list prices as data, and sums over them. Pure.
+"""Costs and alarms of tables, from AWS's list prices and quotas. Pure.
 
-Savings plans, reserved capacity, free tiers, data transfer and the standby region are left out.
+Savings plans, reserved capacity, free tiers, data transfer and the standby region are not included.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, CapacityUni
 
 REGION = "us-east-1"
 SINCE = "2024-11-01"
-"""The day these prices came into force. They are AWS's list prices, not anybody's bill."""
+"""Since when AWS's list prices below are valid."""
 
 HOURS_PER_MONTH = 730
 GB = 10**9
@@ -49,25 +49,25 @@ BACKUP_GB_MONTH = Decimal("0.10")
 
 
 def provisioned_cost_month(table: Table, units: CapacityUnits | None = None) -> Decimal:
-    """A month of provisioned capacity, indexes included; nothing on demand. `units`: if more than declared."""
+    """Return the monthly price of provisioned capacity, with indexes; 0 on demand. `units`: if more than declared."""
     if table.units is None:
         return Decimal(0)
-    held = [units or table.units, *(index.units for index in table.indexes)]
-    return sum((_units_month(each, PRICES[table.table_class]) for each in held), Decimal(0))
+    capacities = [units or table.units, *(index.units for index in table.indexes)]
+    return sum((_units_month(each, PRICES[table.table_class]) for each in capacities), Decimal(0))
 
 
 def gb_month(table: Table) -> Decimal:
-    """A month of one GB in the table, with point-in-time recovery."""
+    """Return the monthly price of one GB in the table, with point-in-time recovery."""
     return PRICES[table.table_class].storage_gb_month + (PITR_GB_MONTH if table.has_pitr else 0)
 
 
 def backups_gb_month(table: Table) -> Decimal:
-    """A month of the daily backups of one GB. Each is a full copy, and every day of the retention has one."""
+    """Return the monthly price of the daily backups of one GB. Every day of the retention has a full copy."""
     return BACKUP_GB_MONTH * DAILY_BACKUP_RETENTION_DAYS if table.backup.has_daily_backups else Decimal(0)
 
 
 def storage_cost_month(table: Table, size_bytes: int) -> Decimal:
-    """A month of what the table holds now, daily backups not included."""
+    """Return the monthly price of the stored data, without daily backups."""
     return gb_month(table) * size_bytes / GB
 
 
@@ -81,7 +81,7 @@ PERIOD_S = 60
 LATENCY_P99_MS = 100
 COLLECTION_BYTES = 8 * 1024**3
 ON_DEMAND_QUOTA = CapacityUnits(40_000, 40_000)
-"""AWS's default quota of a table on demand. The alarm comes while there is time to have it raised."""
+"""AWS's default quota of a table on demand. The alarm is early enough to have it raised."""
 
 
 class AlarmSource(StrEnum):
@@ -91,7 +91,7 @@ class AlarmSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Told when `statistic` of `metric` over `period_s` is above `threshold`."""
+    """An alarm when `statistic` of `metric` over `period_s` is above `threshold`."""
 
     metric: str
     statistic: str
@@ -108,7 +108,7 @@ def table_alarms(table: Table) -> tuple[Alarm, ...]:
 
 def _consumed(table: Table) -> tuple[Alarm, ...]:
     units = table.units or ON_DEMAND_QUOTA
-    of = "what is provisioned" if table.units else "the default quota of a table on demand"
+    of = "the provisioned capacity" if table.units else "the default quota of a table on demand"
     return tuple(
         Alarm(
             f"Consumed{kind}CapacityUnits",
@@ -128,7 +128,7 @@ _LATENCY = Alarm("SuccessfulRequestLatency", "p99", LATENCY_P99_MS, "operation",
 
 
 def _collections(table: Table) -> tuple[Alarm, ...]:
-    """One for each metric that measures a collection without a bound. Bounded collections need none."""
+    """Return an alarm for each metric of a collection without a bound."""
     metrics = dict.fromkeys(item.growth.measured_by for item in table.items if item.growth.most is None)
     return tuple(
         Alarm(
@@ -136,8 +136,8 @@ def _collections(table: Table) -> tuple[Alarm, ...]:
             "Maximum",
             COLLECTION_BYTES,
             "installation",
-            "a chat whose log is about to hold more than 8 GB. Without a local index DynamoDB has no limit here; "
-            "the relay logs which chat it is",
+            "a chat's log is larger than 8 GB. Without a local index DynamoDB has no limit here; the relay logs "
+            "which chat it is",
             AlarmSource.TIDINGS,
         )
         for metric in metrics

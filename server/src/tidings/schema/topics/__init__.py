@@ -1,1 +1,1 @@
-"""The Kafka topics, declared once as data; how they differ from what stands, and how they are made so."""
+"""The Kafka topics, declared once as data, and their comparison with the existing ones."""

@@ -1,4 +1,4 @@
-"""What a topic is, as data."""
+"""The Kafka topics, declared as data."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ DAY_S = 24 * HOUR_S
 
 
 class InstallationSize(StrEnum):
-    """How large an installation is meant to become; `kafka.partitions` chooses."""
+    """The planned size of an installation; set by `kafka.partitions`."""
 
     SMALL = "small"
     MEDIUM = "medium"
@@ -22,7 +22,7 @@ class Cleanup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """How many, by size. Few are cheap; many let many workers share the topic."""
+    """The number of partitions by size of the installation."""
 
     small: int
     medium: int
@@ -39,7 +39,7 @@ class Partitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """One topic. `order` says what is kept in order by the key; empty where nothing depends on it."""
+    """One topic. `order` says what the key keeps in order; empty if no consumer depends on order."""
 
     name: str
     key: str
@@ -56,7 +56,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredTopic:
-    """A topic as one installation wants it: under its prefix, in its size, on its brokers."""
+    """A topic of one installation: with its prefix, size and number of brokers."""
 
     name: str
     topic: Topic
@@ -66,7 +66,7 @@ class DesiredTopic:
 
 
 def desired_topic(topic: Topic, prefix: str, size: InstallationSize, brokers: int) -> DesiredTopic:
-    """A cluster of one broker can keep one copy; that is for a laptop, and the plan says so."""
+    """Return the topic of an installation. A cluster of one broker has one copy, and the plan warns of it."""
     is_alone = brokers == 1
     return DesiredTopic(
         name=prefix + topic.name,
@@ -87,85 +87,90 @@ MESSAGES = Topic(
         small=12,
         medium=96,
         large=720,
-        why="Planned are 350,000 messages a second at peak. A partition is handled one batch at a time; with "
-        "batches of 20 that take 20 ms in DynamoDB and Redis it makes 1,000 a second, which is also the "
-        "ceiling of one chat. So 350 would do, and twice that leaves room to catch up after an outage while "
-        "traffic goes on, and for hot chats that share a partition. 720 divides evenly over 3, 4, 6, 9 "
-        "or 12 brokers and over most numbers of workers; with three copies on 12 brokers that is 180 a broker, far below "
-        "where Kafka feels it. 12 carry the first 10,000 users a thousand times over.",
+        why="The planned peak is 350,000 messages a second. A worker processes one batch of a partition at a time; with "
+        "batches of 20 that take 20 ms in DynamoDB and Redis, that is 1,000 messages a second, also the limit of one "
+        "chat. So 350 partitions are enough, and twice that allows catching up after an outage during normal traffic, "
+        "and busy chats that share a partition. 720 divides evenly over 3, 4, 6, 9 or 12 brokers and over most numbers "
+        "of workers; with three copies on 12 brokers that is 180 per broker, far below Kafka's limits. 12 partitions "
+        "are enough for the first 10,000 users a thousand times over.",
     ),
     retention_s=48 * HOUR_S,
-    retention_why="Twice the 24 hours that DynamoDB Streams keeps, so that either can stand in for the other.",
+    retention_why="Twice the 24 hours of DynamoDB Streams, so that either can replace the other.",
     max_message_bytes=MEBIBYTE,
-    purpose="Every entry of every chat's log, right after its commit; what delivery works on.",
+    purpose="Every entry of every chat's log, right after its commit; delivery consumes it.",
 )
 MESSAGES_DEAD = Topic(
     name="messages-dead",
-    key="as the record had it",
+    key="that of the record",
     order="",
-    partitions=Partitions(small=1, medium=3, large=12, why="One is too many already; somebody must look."),
+    partitions=Partitions(
+        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
+    ),
     retention_s=14 * DAY_S,
-    retention_why="Over a holiday.",
+    retention_why="Longer than a holiday.",
     max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="Records of `messages` that could not be decoded: the original bytes, key and headers, and in "
-    "headers the reason and where it stood. Larger than `messages` allows, for those headers.",
+    purpose="The dead-letter queue of `messages`: records that could not be decoded, with their bytes, key and headers. "
+    "Added headers have the reason and the original position, so records can be larger than in `messages`.",
 )
-UNREACHED = Topic(
-    name="unreached",
+OFFLINE = Topic(
+    name="offline",
     key="tenant#user",
     order="",
     partitions=Partitions(
         small=6,
         medium=48,
         large=360,
-        why="Half of what `messages` has: about every second message has a recipient who is nowhere connected.",
+        why="Half of `messages`: about every second message has a recipient without a connected device.",
     ),
     retention_s=24 * HOUR_S,
-    retention_why="Nobody wants yesterday's push.",
+    retention_why="A push notification is useless after a day.",
     max_message_bytes=MEBIBYTE,
-    purpose="Users for whom no device could be reached: for push services and webhooks.",
+    purpose="Messages for users without a connected device: for push services and webhooks.",
 )
 EXPIRED = Topic(
     name="expired",
     key="tenant#chat",
     order="the expiries of a chat, roughly",
     partitions=Partitions(
-        small=3, medium=12, large=48, why="Few messages expire, and nobody waits for the word that one has."
+        small=3, medium=12, large=48, why="Few messages expire, and the event is not urgent."
     ),
     retention_s=24 * HOUR_S,
-    retention_why="Who was away for a day asks what is there, not what has gone.",
+    retention_why="A client that was offline for a day reads the current state.",
     max_message_bytes=MEBIBYTE,
-    purpose="`message.expired`: the content of an ephemeral message was deleted. For push services and webhooks; "
-    "devices have been told with the message when it ends. Comes at least once, and up to two days after that time.",
+    purpose="`message.expired`: the content of an ephemeral message was deleted. For push services and webhooks; devices "
+    "receive the expiry with the message. Published at least once, up to two days after the expiry.",
 )
 NOTIFICATIONS = Topic(
-    name="notices",
+    name="notifications",
     key="tenant#job#chunk",
     order="",
     partitions=Partitions(
         small=6,
         medium=24,
         large=96,
-        why="A chunk is 100 transactions, about a fifth of a second: 96 partitions deliver 48,000 users a "
-        "second, ten million in four minutes.",
+        why="A chunk is 100 transactions, about a fifth of a second: 96 partitions deliver to 48,000 users a second, "
+        "or ten million in four minutes.",
     ),
     retention_s=72 * HOUR_S,
-    retention_why="A job that is paused over a weekend goes on; its chunks stand in DynamoDB anyway.",
+    retention_why="A job that is paused over a weekend continues; its chunks are also stored in DynamoDB.",
     max_message_bytes=MEBIBYTE,
-    purpose="Notices to named users, in chunks of 100.",
+    purpose="Chunks of jobs: notifications to named users, 100 users per chunk.",
 )
 NOTIFICATIONS_DEAD = Topic(
     name="notices-dead",
-    key="as the record had it",
+    key="that of the record",
     order="",
-    partitions=Partitions(small=1, medium=3, large=12, why="One is too many already; somebody must look."),
+    partitions=Partitions(
+        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
+    ),
     retention_s=14 * DAY_S,
-    retention_why="Over a holiday.",
+    retention_why="Longer than a holiday.",
     max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="Records of `notices` that could not be decoded. Their jobs are found and published again all the same.",
+    purpose="The dead-letter queue of `notices`: records that could not be decoded. The job sweeper publishes their chunks "
+    "again.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, UNREACHED, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
+TOPICS = (MESSAGES, MESSAGES_DEAD, OFFLINE, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
 
 RETIRED: tuple[str, ...] = ()
-"""Topics that an earlier version declared. One that still stands is pointed out and never deleted."""
+"""Topics that an earlier version declared. The plan shows those that still exist and never deletes them."""

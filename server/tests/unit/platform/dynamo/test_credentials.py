@@ -1,4 +1,4 @@
-"""Keys are asked for beside the calls, awaited only when they are old, and outlive a failing provider."""
+"""Keys are renewed in the background, awaited only when they are old, and kept while the provider fails."""
 
 import asyncio
 import threading

@@ -35,7 +35,7 @@ def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threadin
         has_left.set()
         watchdog._stop.set()
 
-    watchdog = Watchdog(beats, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
+    watchdog = Watchdog(lambda: beats.count, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
     watchdog.start()
     return watchdog, codes, has_left
 

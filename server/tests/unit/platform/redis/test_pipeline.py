@@ -163,7 +163,7 @@ async def test_a_loss_tells_the_sent_from_the_unsent() -> None:
     assert isinstance(unsent.exception(), UnreachableError)
     await a_turn()
     assert len(wire.writes) == 1
-    wire.pipeline.feed(b":1\r\n")  # too late: nobody is there
+    wire.pipeline.feed(b":1\r\n")  # too late: the waiter has its error
 
 
 async def test_deadlines_hold_also_when_a_later_one_stands_before() -> None:
@@ -211,7 +211,7 @@ async def test_bounds_count_what_is_not_answered_yet() -> None:
 async def test_silence_counts_from_the_question_not_from_the_last_answer() -> None:
     wire = Wire().open()
     now = asyncio.get_running_loop().time()
-    assert wire.pipeline.silent_s(now + 100) == 0.0  # nothing was asked
+    assert wire.pipeline.silent_s(now + 100) == 0.0  # no command is in flight
     _ = wire.submit("PING")
     await a_turn()
     assert 0.9 < wire.pipeline.silent_s(asyncio.get_running_loop().time() + 1) < 1.5

@@ -159,7 +159,7 @@ def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
 
 
 def in_a_terminal(form: str, **environment: str) -> str:
-    """What a process writes to a terminal."""
+    """Return the output of a process on a terminal."""
     leader, follower = pty.openpty()
     code = (
         "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.logs import ProcessIdentity; "

@@ -76,12 +76,12 @@ def test_a_ttl_that_aws_will_not_change_yet_is_told_with_when_to_come_back(
     with pytest.raises(TidingsError, match="modified multiple times") as caught:
         plane.change(MESSAGES, as_declared(MESSAGES), TableChange(TableAspect.TTL, "off", "expires_at"))
     assert caught.value.code is Code.TABLES_FAILED
-    assert "in an hour" in caught.value.hint
+    assert "per hour" in caught.value.hint
 
 
 def test_a_refusal_is_told_with_what_aws_said(plane: TableControlPlane, aws: Stubber) -> None:
     aws.add_client_error("describe_table", "AccessDeniedException", "no rights to dynamodb:DescribeTable")
-    with pytest.raises(TidingsError, match=f"look at {NAME}: AccessDeniedException: no rights") as caught:
+    with pytest.raises(TidingsError, match=f"describe {NAME}: AccessDeniedException: no rights") as caught:
         plane.describe(NAME)
     assert caught.value.details == {"aws_code": "AccessDeniedException"}
 

@@ -74,7 +74,7 @@ def test_missing_topics_are_created_together_and_waited_for() -> None:
     cluster = FakeCluster()
     wants = want(MESSAGES), want(NOTIFICATIONS)
     apply_topics(cluster, plan_for(cluster, *wants), tell, pace())
-    assert cluster.asked == ["create p-messages", "create p-notices"]
+    assert cluster.asked == ["create p-messages", "create p-notifications"]
     assert cluster.asks_until_everywhere == 0
     assert plan_for(cluster, *wants).drift == ()
 

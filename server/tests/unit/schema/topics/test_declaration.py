@@ -25,10 +25,10 @@ def test_the_topics_are_those_of_the_design() -> None:
     assert [topic.name for topic in TOPICS] == [
         "messages",
         "messages-dead",
-        "unreached",
+        "offline",
         "expired",
-        "notices",
-        "notices-dead",
+        "notifications",
+        "notifications-dead",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 

@@ -99,7 +99,7 @@ def test_drift_names_every_difference() -> None:
     assert found.drift == (
         "p-messages: cleanup: compact, declared delete",
         "p-messages: retention: 0.000277778 h, declared 48 h",
-        "p-notices: missing",
+        "p-notifications: missing",
     )
 
 
@@ -108,10 +108,10 @@ def test_a_plan_reads_well() -> None:
     found = plan_topics([want(), want(NOTIFICATIONS)], {seen.name: seen})
     text = "\n".join(line.text for line in topic_plan_lines(found))
     assert text == (
-        "p-messages  refused        12 partitions, 3 copies, 2 in sync\n"
+        "p-messages       refused        12 partitions, 3 copies, 2 in sync\n"
         "    cleanup: compact → delete\n"
         "    partitions: 6 → 12 (keys move)  REFUSED\n"
-        "p-notices   create         6 partitions, 3 copies, 2 in sync\n"
+        "p-notifications  create         6 partitions, 3 copies, 2 in sync\n"
         "    keyed by tenant#job#chunk; kept 72 h, delete; messages up to 1,048,576 bytes\n"
         "\n"
         "1 refused, 1 create\n"

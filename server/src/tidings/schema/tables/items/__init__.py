@@ -1,1 +1,1 @@
-"""The kinds of items that stand in the tables: keys, attributes and how large they may become."""
+"""The kinds of items in the tables: keys, attributes and maximum sizes."""

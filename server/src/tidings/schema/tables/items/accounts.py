@@ -31,7 +31,7 @@ REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
 
 _MAC = BlobLimit(32)
-"""Under the tenant's key, over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
+"""MAC with the tenant's key over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
 
 USER_ROW = TableItem(
     "user",
@@ -51,17 +51,18 @@ USER_ROW = TableItem(
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, who may see when the user is there and find them by phone; `sessions_epoch` goes up when all sessions are ended, "
-    "tokens issued before `not_before` are refused, and so is every credential from `suspended_at` on",
+    holds="identity and profile, and which users may see their presence and find them by phone. `sessions_epoch` is "
+    "incremented when all sessions are ended. Tokens issued before `not_before` are rejected, and from `suspended_at` on "
+    "every credential",
 )
-# Carries no `phone_number`, or the index would show it beside the user.
+# It has no attribute `phone_number`: the index would contain it in addition to the user.
 CLAIM = TableItem(
     "phone claim",
     PHONE_CLAIM,
     None,
     {"owner": USER, "created_at": TIME, "mac": _MAC},
     max_bytes=512,
-    holds="whose number it is: written in one transaction with the user, so that a number has one user",
+    holds="the user of a phone number, written in one transaction with the user, so that a number has one user",
 )
 SESSION = TableItem(
     "session",
@@ -93,7 +94,7 @@ TENANT_SETTINGS = TableItem(
     SETTINGS_KEY,
     {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": _MAC},
     max_bytes=17 * 1024,
-    holds="what the tenant has set",
+    holds="the tenant's settings",
 )
 API_KEY = TableItem(
     "API key",
@@ -109,8 +110,7 @@ API_KEY = TableItem(
         "mac": _MAC,
     },
     max_bytes=1024,
-    holds="hash and rights of an API key, when it expires, and its last use, at most an hour behind; the MAC does not "
-    "cover the last use",
+    holds="hash, scopes and expiry of an API key, and its last use, at most an hour old; the MAC does not cover the last use",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
 SIGNING_KEY = TableItem(
@@ -119,7 +119,7 @@ SIGNING_KEY = TableItem(
     SIGNING_KEY_KEY,
     {**_NAMED, "jwk": BlobLimit(4096), "not_after": TIME, "mac": _MAC},
     max_bytes=5 * 1024,
-    holds="a public key that the tenant's tokens are verified with",
+    holds="a public key that verifies the tenant's tokens",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
 DATA_KEY = TableItem(
@@ -128,7 +128,7 @@ DATA_KEY = TableItem(
     KeyTemplate("data_key#{key}"),
     {**_NAMED, "wrapped_key": BlobLimit(1024), "wrapped_by": TextLimit(256)},
     max_bytes=2 * 1024,
-    holds="a wrapped key that content or fingerprints are made with; lost, they cannot be read again",
+    holds="a wrapped key for content or fingerprints; if it is lost, the content cannot be read",
     growth=Growth("planned: one a day for 27 years", 10_000),
 )
 ONE_TIME_CODE = TableItem(
@@ -137,7 +137,7 @@ ONE_TIME_CODE = TableItem(
     CODE_SORT,
     {"code_hash": BlobLimit(32), "tries": NumberLimit(2), "ttl": SECONDS, "mac": _MAC},
     max_bytes=512,
-    holds="a code that was sent out, until it is used; of the number only what the hash covers",
+    holds="a code that was sent, until it is used; the phone number is only in the hash",
 )
 
 INSTALLATION = TableItem(
@@ -152,7 +152,7 @@ INSTALLATION = TableItem(
         "updated_at": TIME,
     },
     max_bytes=512,
-    holds="the installation's epoch, whether a restore is being finished, and which table its log is: so a copy is known",
+    holds="the installation's epoch, whether a restore is in progress, and the id of its log table, which detects a copy",
 )
 
 LISTED_TENANT = TableItem(
@@ -161,7 +161,7 @@ LISTED_TENANT = TableItem(
     LISTED_TENANT_KEY,
     {"created_at": TIME},
     max_bytes=512,
-    holds="that there is this tenant, so that tenants can be listed; written in one transaction with its settings",
+    holds="an entry of the list of tenants, written in one transaction with the tenant's settings",
     growth=Growth("planned: 1 million tenants", 1_000_000),
 )
 REVOCATION = TableItem(
@@ -177,8 +177,8 @@ REVOCATION = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=512,
-    holds="a session, user or signing key whose credentials ended, for an hour: every process reads the newest every "
-    "two seconds, forgets what it has cached of them, and a gateway closes their sockets",
+    holds="a revoked session, user or signing key, for an hour: every process reads new ones every two seconds and "
+    "evicts their cached data, and a gateway closes their connections",
     growth=Growth("planned: 1,000 a second, for the hour of the TTL", 3_600_000),
 )
 
@@ -195,7 +195,7 @@ LEASE = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=1024,
-    holds="who does a work that one process does at a time, until when, and how far it got",
+    holds="the process that does a job for one process at a time, until when, and its checkpoint",
 )
 SHARD_LEASE = TableItem(
     "shard lease",
@@ -209,6 +209,6 @@ SHARD_LEASE = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=1024,
-    holds="which relay reads a shard of the stream, and up to where everything in it was handled. `token` goes up with "
-    "every write: a lease whose token stands still is over, by the clock of whoever watches it",
+    holds="the relay that reads a shard of the stream, and its checkpoint. Every write increments `token`: other relays "
+    "take over a lease whose token has not changed for a time, measured by their own clock",
 )

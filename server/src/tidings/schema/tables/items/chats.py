@@ -1,4 +1,4 @@
-"""Items of the chat tables: the log, what follows it, memberships, chat lists, the pending queue."""
+"""Items of the chat tables: log, heads, memberships, chat lists, offline queue."""
 
 from functools import lru_cache
 
@@ -43,7 +43,7 @@ EPOCH = NumberLimit(10)
 LOG_METRIC = "tidings_relay_largest_log_bytes"
 USERS_OF_A_CHAT = 100_000
 CHATS_OF_A_USER = 100_000
-_OF_LOG = Growth("a chat's log is kept for ever", measured_by=LOG_METRIC)
+_OF_LOG = Growth("a chat's log does not expire", measured_by=LOG_METRIC)
 
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
@@ -53,7 +53,7 @@ BLOCK_SORT = KeyTemplate("block#{other}")
 
 @lru_cache(maxsize=50_000)
 def chat_key(chat: ChatKey) -> str:
-    """Kept, because whoever asks for a chat asks for it again."""
+    """Return the partition key of a chat. Cached, because a process uses the same chats again."""
     return CHAT.render(tenant=chat.tenant, chat=chat.chat)
 
 
@@ -79,7 +79,7 @@ MESSAGE = TableItem(
     SEQUENCE,
     {**_ENTRY, **_BODY, "edited_at": TIME, "redacted_at": TIME, "visible_until": MS},
     max_bytes=5 * 1024,
-    holds="a message: its content, or, if it was sent with `ttl_seconds`, until when that may be seen",
+    holds="a message with its content, or, if it was sent with `ttl_seconds`, until when the content is visible",
     growth=_OF_LOG,
 )
 MESSAGE_WITH_REACTIONS = TableItem(
@@ -121,7 +121,7 @@ MEMBERS_ENTRY = TableItem(
         "large": FlagLimit(),
     },
     max_bytes=7 * 1024,
-    holds="`create`, `join`, `leave`: the users it names, and how many members there are after it",
+    holds="`create`, `join`, `leave`: the affected users, and the number of members after it",
     growth=_OF_LOG,
 )
 EPHEMERAL_CONTENT = TableItem(
@@ -143,7 +143,7 @@ REACTION = TableItem(
     growth=Growth("refused: more than 20 emoji; planned: 100,000 users who react", EMOJI * USERS_OF_A_CHAT),
 )
 LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
-"""Entries of the log. None of them may carry the table's TTL attribute: an entry that vanished is a hole."""
+"""Entries of the log. None of them may have the table's TTL attribute: a deleted entry would be a hole."""
 
 _LAST: AttributeLimits = {
     "preview_sequence": SEQUENCE,
@@ -160,7 +160,7 @@ COUNTER = TableItem(
     None,
     {"sequence_counter": SEQUENCE, "ordinal": SEQUENCE, **_LAST, "created_at": TIME, "updated_at": TIME},
     max_bytes=1024,
-    holds="what is known of a chat's head; follows the log",
+    holds="the delivered head of a chat; follows the log",
 )
 IDEMPOTENCY_KEY = TableItem(
     "key",
@@ -175,7 +175,7 @@ IDEMPOTENCY_KEY = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=1024,
-    holds="where the message with this key went, for senders that keep no position",
+    holds="the message that was sent with this key, for senders without a position",
     growth=Growth(
         "fewer than the entries of the chat's log, and only those of 7 days", measured_by=LOG_METRIC
     ),
@@ -211,7 +211,9 @@ MEMBERSHIP = TableItem(
     },
     max_bytes=512,
     holds="role, and the intervals `(joined, removed]` in which the user is a member",
-    growth=Growth("refused: more than 1,000 members; planned: 100,000 who ever were", USERS_OF_A_CHAT),
+    growth=Growth(
+        "refused: more than 1,000 members; planned: 100,000 current and former ones", USERS_OF_A_CHAT
+    ),
 )
 CHAT_LIST_ROW = TableItem(
     "chat-list row",
@@ -249,8 +251,8 @@ BLOCK = TableItem(
     BLOCK_SORT,
     {"created_at": TIME},
     max_bytes=1024,
-    holds="whom the user blocks",
-    growth=Growth("planned: 100,000 users whom one user blocks", CHATS_OF_A_USER),
+    holds="a user that this user blocks",
+    growth=Growth("planned: 100,000 blocks of a user", CHATS_OF_A_USER),
 )
 PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
 PENDING = TableItem(
@@ -267,6 +269,8 @@ PENDING = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=5 * 1024,
-    holds="the envelope of a message for a user without a route",
-    growth=Growth("planned: a message every 3 s while a user is away, for the 30 days of the TTL", 1_000_000),
+    holds="a message for a user without a connected device",
+    growth=Growth(
+        "planned: a message every 3 s while a user is offline, for the 30 days of the TTL", 1_000_000
+    ),
 )

@@ -1,4 +1,4 @@
-"""Items of the one table of notices. Keys as the design's section 8 spells them."""
+"""Items of the table `inbox`: configuration, profiles, notifications, broadcasts, jobs."""
 
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 from tidings.schema.tables.items.chats import USER
@@ -27,26 +27,26 @@ OF_USER = KeyTemplate("t#{tenant}U#{user}#{inbox}")
 OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
 PROFILE_SORT = KeyTemplate("u#{user}")
 BUCKETS = 256
-"""Parts of a tenant's directory."""
+"""Partitions of a tenant's directory."""
 OF_JOB = KeyTemplate("t#{tenant}J#{job}")
 JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
 SHARDS = 16
-"""Of the jobs of a tenant, and of those that are due: one partition would be full at 500 sends a second."""
+"""Partitions of a tenant's job list and of due jobs: one partition would reach its limit at 500 sends a second."""
 
 SETTINGS_SORT = KeyTemplate("st#tenant_settings")
 CONFIG_SORT = KeyTemplate("si#{inbox}")
 CONTENT_SORT = KeyTemplate("v#{version:04d}")
 KEY_SORT = KeyTemplate("k")
-ROW_SORT = KeyTemplate("m#{notice}")
+ROW_SORT = KeyTemplate("m#{notification}")
 COUNTS_SORT = KeyTemplate("c#*")
-EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notice}")
+EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notification}")
 JOB_SORT = KeyTemplate("job")
 CHUNK_SORT = KeyTemplate("k#{chunk:06d}")
 DONE_SORT = KeyTemplate("d#{chunk:06d}")
 LISTED_SORT = KeyTemplate("jb#{job}")
 DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
 DUE = KeyTemplate("t#_Q#{shard}")
-OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notice}")
+OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notification}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
 ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
 SEGMENT_SORT = KeyTemplate("sg#{segment}")
@@ -54,7 +54,7 @@ STATE_SORT = KeyTemplate("c#*#b")
 READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
-NOTIFICATION = TextLimit(PART_BYTES["notice"])
+NOTIFICATION = TextLimit(PART_BYTES["notification"])
 VERSION = NumberLimit(9)
 COUNT = NumberLimit(7)
 BROADCAST = NumberLimit(9)
@@ -67,7 +67,7 @@ CONFIGURATION = (
         SETTINGS_SORT,
         {**_CHANGED, "settings": BlobLimit(16 * 1024)},
         max_bytes=17 * 1024,
-        holds="what an inbox has if nothing else is said when it is set",
+        holds="default values of a new inbox",
     ),
     TableItem(
         "inbox config",
@@ -87,7 +87,7 @@ CONFIGURATION = (
             "known_users": FlagLimit(),
         },
         max_bytes=40 * 1024,
-        holds="schema of payloads, categories and their permanent codes",
+        holds="message schema, categories and their permanent codes",
         growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
     ),
     TableItem(
@@ -115,17 +115,17 @@ PROFILE = TableItem(
         "since": MS,
         "attributes": BlobLimit(4 * 1024),
         "lists": MapLimit(64, PART_BYTES["segment"], VERSION),
-        # the version before: who is in both is in whichever is active
+        # The version before: either the newest version or the one before it is active.
         "lists_before": MapLimit(64, PART_BYTES["segment"], VERSION),
     },
     max_bytes=15 * 1024,
-    holds="attributes and lists of a user; written with the user's row, so all of them are the tenant's directory",
+    holds="attributes and lists of a user, written with the user's row; together they are the tenant's directory",
     growth=Growth("planned: 100 million users of a tenant in 256 parts", 100_000_000 // BUCKETS),
 )
 
 
 def profile_key(tenant: TenantId, user: UserId) -> dict[str, object]:
-    """Where the user's item in the tenant's directory is."""
+    """Return the key of a user's item in the tenant's directory."""
     bucket = stable_hash(user) % BUCKETS
     return {"PK": OF_BUCKET.render(tenant=tenant, bucket=bucket), "SK": PROFILE_SORT.render(user=user)}
 
@@ -137,7 +137,7 @@ BROADCAST_ENTRY = TableItem(
     {
         "kind": TextLimit(16),
         "id": NOTIFICATION,
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "at": MS,
         "category": NumberLimit(3),
         "segment": TextLimit(PART_BYTES["segment"]),
@@ -146,7 +146,7 @@ BROADCAST_ENTRY = TableItem(
         "tracked": FlagLimit(),
     },
     max_bytes=1024,
-    holds="publish, ramp, halt, redact, in order; never deleted, or a sequence would be given twice",
+    holds="publish, ramp, halt, redact, in order; never deleted, because a sequence must not be used twice",
     growth=Growth("planned: 1,000 a day for 2.7 years", 1_000_000),
 )
 CONTENT = TableItem(
@@ -172,8 +172,8 @@ CONTENT = TableItem(
         "tracked": FlagLimit(),
     },
     max_bytes=34 * 1024,
-    holds="`v#0000`: what a notice says now, or that it was redacted; above it every version, immutable",
-    growth=Growth("refused: more than 90 versions beside the current one", 91),
+    holds="`v#0000`: the current content of a notification, or its redaction; above it every version, immutable",
+    growth=Growth("refused: more than 90 versions in addition to the current one", 91),
 )
 READER = TableItem(
     "reader of a broadcast",
@@ -181,7 +181,7 @@ READER = TableItem(
     READER_SORT,
     {"at": MS},
     max_bytes=1024,
-    holds="that a user has read a broadcast that was sent to be tracked",
+    holds="that a user has read a broadcast with read tracking",
     growth=Growth("planned: 20 million readers of a tracked broadcast", 20_000_000),
 )
 KEY = TableItem(
@@ -189,14 +189,14 @@ KEY = TableItem(
     OF_KEY,
     KEY_SORT,
     {
-        "notice": NOTIFICATION,
+        "notification": NOTIFICATION,
         "job": NOTIFICATION,
         "fingerprint": BlobLimit(32),
         "created_at": TIME,
         "ttl": SECONDS,
     },
     max_bytes=1024,
-    holds="what was sent under this key or `host_system_id`",
+    holds="the notification that was sent with this key or `host_system_id`",
 )
 DIRECT = TableItem(
     "direct row",
@@ -215,8 +215,8 @@ DIRECT = TableItem(
         "expires_at_ms": MS,
     },
     max_bytes=1024,
-    holds="a pointer to a notice, and what the user did with it",
-    growth=Growth("planned: 1 million notices in a user's inbox", 1_000_000),
+    holds="a reference to a notification, with the user's state",
+    growth=Growth("planned: 1 million notifications in a user's inbox", 1_000_000),
 )
 COUNTS = TableItem(
     "direct counts",
@@ -224,7 +224,7 @@ COUNTS = TableItem(
     COUNTS_SORT,
     {
         "count": COUNT,
-        # flat, because a delivery adds to them without knowing whether the item is there
+        # One attribute each, not a map: a delivery adds to them, and the item may not exist yet.
         **{f"n{code}": COUNT for code in range(1, CATEGORIES + 1)},
         "unseen": COUNT,
         "read_before": MS,
@@ -236,7 +236,7 @@ COUNTS = TableItem(
         "last_updated": MS,
     },
     max_bytes=2 * 1024,
-    holds="unread in all and per category, unseen, watermarks, the inbox's own time",
+    holds="unread in total and per category, unseen, watermarks, the inbox's own time",
 )
 STATE = TableItem(
     "broadcast state",
@@ -248,14 +248,14 @@ STATE = TableItem(
         "category_read_before": MapLimit(CATEGORIES, 3, BROADCAST),
         "seen_before": BROADCAST,
         "read": SetLimit(LIVE_BROADCASTS, BROADCAST),
-        # with the time: a mark of all up to an earlier one leaves it unread
+        # With the time: a mark of all up to an earlier time leaves it unread.
         "unread": MapLimit(LIVE_BROADCASTS, 12, MS),
         "archived": SetLimit(LIVE_BROADCASTS, BROADCAST),
         "version": VERSION,
         "last_updated": MS,
     },
     max_bytes=40 * 1024,
-    holds="what the user did with broadcasts: join point, watermarks, sets",
+    holds="the user's state of broadcasts: join point, watermarks, sets",
 )
 EXPIRING = TableItem(
     "unread that expires",
@@ -263,8 +263,8 @@ EXPIRING = TableItem(
     EXPIRING_SORT,
     {"category": NumberLimit(3), "since": MS, "delivered": MS},
     max_bytes=1024,
-    holds="stands while an unread notice that expires is counted",
-    growth=Growth("no more than the user's notices", 1_000_000),
+    holds="an unread notification with an expiry, while it is counted",
+    growth=Growth("at most the user's notifications", 1_000_000),
 )
 JOBS = (
     TableItem(
@@ -276,7 +276,7 @@ JOBS = (
             "kind": TextLimit(16),
             "state": TextLimit(16),
             "inbox": TextLimit(PART_BYTES["inbox"]),
-            "notice": NOTIFICATION,
+            "notification": NOTIFICATION,
             "total": NumberLimit(10),
             "chunks": NumberLimit(6),
             "source": NOTIFICATION,
@@ -285,26 +285,26 @@ JOBS = (
             "ttl": SECONDS,
         },
         max_bytes=1024,
-        holds="what is to be done and in which state it is",
+        holds="kind, state and size of a job",
     ),
     TableItem(
         "chunk",
         OF_JOB,
         CHUNK_SORT,
-        # as lasting as the notices of the inbox: a recall goes through them
+        # Stored at least as long as the notifications of the inbox: a recall reads them.
         {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
-        growth=Growth("refused: more than 100,000 users of a notice", 1_000),
+        growth=Growth("refused: more than 100,000 users of a notification", 1_000),
     ),
     TableItem(
         "done mark",
         OF_JOB,
         DONE_SORT,
-        # outlasts the job itself: without them it would look as if it had yet to be done
+        # Stored longer than the job: without its marks, a job would run again.
         {"done": NumberLimit(3), "failed": ListLimit(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
-        holds="that a chunk is done, and for whom it failed",
+        holds="that a chunk is done, and the users that failed",
         growth=Growth("one for each chunk", 1_000),
     ),
     TableItem(
@@ -313,7 +313,7 @@ JOBS = (
         LISTED_SORT,
         {"kind": TextLimit(16), "inbox": TextLimit(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
         max_bytes=1024,
-        holds="for the list of jobs",
+        holds="an entry of the tenant's list of jobs",
         growth=Growth("planned: 16 million jobs of a tenant in 16 parts", 1_000_000),
     ),
     TableItem(
@@ -324,11 +324,11 @@ JOBS = (
             "created_at": TIME,
             "seen": NumberLimit(6),
             "tries": NumberLimit(3),
-            # the ends of partitions behind whose lag its chunks may wait, by the partition's number
+            # Offsets of partitions by number: chunks before them may wait because consumers lag.
             "fences": MapLimit(CHUNK_PARTITIONS, 2, NumberLimit(18)),
         },
         max_bytes=2 * 1024,
-        holds="a job that waits for its time or runs",
+        holds="the next check of a job that is scheduled or runs",
         growth=Growth("planned: 1.6 million jobs at a time in 16 parts", 100_000),
     ),
 )

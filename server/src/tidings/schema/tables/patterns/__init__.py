@@ -1,4 +1,4 @@
-"""Every way in which Tidings touches its tables, by name. A call that is not here can't be made."""
+"""Every access pattern of the tables, by name. No other request can be made."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""How users, sessions, tenants and leases are used."""
+"""Access patterns of users, sessions, tenants and leases."""
 
 from tidings.platform.dynamo.operations import Consistency
 from tidings.schema.tables.declaration import INBOX, LEASES, SESSIONS, TENANTS, USERS
@@ -29,7 +29,7 @@ READ_USERS = batch_get(
     USERS,
     "user_ids",
     PatternRole.SHOWS,
-    "Names for a page of members or senders.",
+    "Names of a page of members or senders.",
     consistency=Consistency.EVENTUAL,
 )
 FIND_BY_PHONE = query_index(
@@ -37,7 +37,7 @@ FIND_BY_PHONE = query_index(
     USERS,
     "phone_number",
     PatternRole.SHOWS,
-    "Which user may have this number, for users who look for somebody; users.confirm decides.",
+    "The user that may have this number, for users who search for others; users.confirm decides.",
     index="phone_number-index",
     asked_as="Find user by phone",
 )
@@ -46,52 +46,52 @@ CONFIRM_USER = get(
     USERS,
     "user_id",
     PatternRole.AUTHORISES,
-    "Is there such a user, and have all sessions been ended since this one began?",
+    "Whether the user exists, and whether all sessions were ended since this one began.",
 )
 CONFIRM_USERS = batch_get(
     "users.confirm_many",
     USERS,
     "user_ids",
     PatternRole.AUTHORISES,
-    "Who of these lets others see when he is there? Asked when somebody watches them.",
+    "Which of these users share their presence; before a subscription to it.",
     consistency=Consistency.STRONG,
 )
 FIND_CLAIM = get(
-    "users.find_claim", USERS, "phone#number", PatternRole.AUTHORISES, "Whose number is this? Asked at login."
+    "users.find_claim", USERS, "phone#number", PatternRole.AUTHORISES, "The user of a phone number, at login."
 )
 CREATE_USER = transact(
     "users.create",
     (USERS, INBOX),
     "user_id, if absent; t#TD#hash, u#U",
     "Create a user without a phone number, with their item in the tenant's directory: by a server, or at their first "
-    "accepted credential.",
+    "authentication.",
 )
 CREATE_WITH_PHONE = transact(
     "users.create_with_phone",
     (USERS, INBOX),
     "user_id, phone#number, both if absent; t#TD#hash, u#U",
-    "Create a user with their item in the directory and claim the number. Who comes second is shown the claim, and so "
-    "the user.",
+    "Create a user with their item in the directory and claim the number. A failed condition returns the claim of the "
+    "existing user.",
 )
 END_SESSIONS = transact(
     "users.end_sessions",
     (USERS, TENANTS),
     "user_id, if it exists; _system#revoked",
-    "Raise `sessions_epoch`: sessions of an earlier one are over, also those that no index shows yet. Set "
-    "`not_before`: the tenant's tokens that were issued earlier are refused.",
+    "Increment `sessions_epoch`, which ends all sessions of earlier epochs, also those that an index does not show yet. "
+    "Set `not_before`: the tenant's tokens that were issued earlier are rejected.",
 )
 SUSPEND_USER = transact(
     "users.suspend",
     (USERS, TENANTS),
     "user_id, if it exists; _system#revoked",
-    "Refuse every credential of a user, or take that back.",
+    "Reject every credential of a user, or accept them again.",
 )
 LIST_DIRECTORY = query(
     "users.list_directory",
     INBOX,
     "t#TD#0 … t#TD#255, begins with u#prefix",
     PatternRole.SHOWS,
-    "Ids of a tenant's users, a page of one of 256 parts at a time: lists and searches for support.",
+    "Ids of a tenant's users, a page of one of 256 partitions at a time: lists and searches for support.",
     consistency=Consistency.EVENTUAL,
 )
 UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
@@ -102,7 +102,7 @@ VALIDATE_SESSION = get(
     SESSIONS,
     "session_id",
     PatternRole.AUTHORISES,
-    "Has the session of a token that is already verified been revoked?",
+    "Whether the session of a verified token was revoked.",
     consistency=Consistency.EVENTUAL,
     asked_as="Validate session",
 )
@@ -111,13 +111,13 @@ READ_SESSION = get(
     SESSIONS,
     "session_id",
     PatternRole.AUTHORISES,
-    "Which refresh token is good now? Asked when one is presented.",
+    "The current refresh token, when a client presents one.",
 )
 ROTATE_SESSION = update(
     "sessions.rotate",
     SESSIONS,
     "session_id, if refresh_token_hash = the one presented",
-    "Give a new refresh token. A failed condition returns the row, which tells a retry from a token used twice.",
+    "Issue a new refresh token. A failed condition returns the row, which distinguishes a retry from a reused token.",
 )
 LIST_SESSIONS = query_index(
     "sessions.list",
@@ -135,7 +135,7 @@ REVOKE_SESSION = transact(
     "Log a device out, and have gateways close its socket.",
 )
 REVOKE_SESSIONS = batch_write(
-    "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices that sessions.list gave."
+    "sessions.revoke_many", SESSIONS, "session_ids", "Log out all devices of sessions.list."
 )
 
 READ_SETTINGS = get(
@@ -143,7 +143,7 @@ READ_SETTINGS = get(
     TENANTS,
     "tenant, settings",
     PatternRole.AUTHORISES,
-    "What a tenant has set; cached.",
+    "A tenant's settings; cached.",
 )
 CREATE_TENANT = transact(
     "tenants.create",
@@ -159,7 +159,9 @@ LIST_TENANTS = query(
     "All tenants, a page at a time.",
     consistency=Consistency.EVENTUAL,
 )
-UPDATE_SETTINGS = update("tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Set.")
+UPDATE_SETTINGS = update(
+    "tenants.update_settings", TENANTS, "tenant, settings, if version = n", "Change a tenant's settings."
+)
 FIND_API_KEY = get(
     "tenants.find_key", TENANTS, "tenant, key#id", PatternRole.AUTHORISES, "Verify an API key; cached."
 )
@@ -168,7 +170,7 @@ LIST_API_KEYS = query(
     TENANTS,
     "tenant, begins with key#",
     PatternRole.SHOWS,
-    "A tenant's API keys, to look at.",
+    "A tenant's API keys, for display.",
     consistency=Consistency.EVENTUAL,
 )
 PUT_API_KEY = put("tenants.put_key", TENANTS, "tenant, key#id, if absent", "Issue an API key.")
@@ -177,14 +179,14 @@ USE_API_KEY = update(
     "tenants.use_key",
     TENANTS,
     "tenant, key#id, if it exists and its last use is an hour old",
-    "Record the last use of an API key: once an hour and process.",
+    "Record the last use of an API key: once per hour and process.",
 )
 LIST_SIGNING_KEYS = query(
     "tenants.list_jwks",
     TENANTS,
     "tenant, begins with jwk#",
     PatternRole.AUTHORISES,
-    "Public keys that a tenant's tokens are verified with; cached.",
+    "Public keys that verify a tenant's tokens; cached.",
 )
 PUT_SIGNING_KEY = put("tenants.put_jwk", TENANTS, "tenant, jwk#id, if absent", "Add a signing key.")
 RETIRE_SIGNING_KEY = transact(
@@ -198,14 +200,14 @@ READ_REVOCATIONS = query(
     TENANTS,
     "_system#revoked, at_ms >= two minutes ago",
     PatternRole.AUTHORISES,
-    "Which credentials ended lately? Every process that serves asks every two seconds.",
+    "Recently revoked credentials; every serving process reads them every two seconds.",
 )
 LIST_DATA_KEYS = query(
     "tenants.list_data_keys",
     TENANTS,
     "tenant, begins with data_key#",
     PatternRole.AUTHORISES,
-    "Keys that content and fingerprints are made with; cached.",
+    "Keys for content and fingerprints; cached.",
 )
 PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
 REPLACE_DATA_KEY = update(
@@ -214,19 +216,19 @@ REPLACE_DATA_KEY = update(
     "tenant, data_key#id, if wrapped_key = before",
     "Wrap a data key with another master key.",
 )
-PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Keep a one-time code that is sent out.")
+PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Store a one-time code that is sent.")
 TRY_CODE = update(
     "tenants.try_code",
     TENANTS,
-    "tenant#code#id, if tries < max and its time is not over",
-    "Count a try and return the hash to compare with; so a code can't be guessed in parallel.",
+    "tenant#code#id, if tries < max and it has not expired",
+    "Count an attempt and return the hash to compare, so that a code can't be guessed in parallel.",
     role=PatternRole.AUTHORISES,
 )
 REDEEM_CODE = delete(
     "tenants.redeem_code",
     TENANTS,
     "tenant#code#id, if it exists",
-    "Use a code up. Who deletes it is let in; a second one is not.",
+    "Use a code. The request that deletes it succeeds; a second one fails.",
     role=PatternRole.AUTHORISES,
 )
 
@@ -235,37 +237,40 @@ READ_EPOCH = get(
     TENANTS,
     "_system, installation",
     PatternRole.AUTHORISES,
-    "Which epoch is it? Every process asks before it serves, and every few seconds as long as it does.",
+    "The current epoch; every process reads it before it serves, and then every few seconds.",
 )
 BEGIN_EPOCH = put(
     "tenants.begin_epoch",
     TENANTS,
     "_system, installation, if absent",
-    "A new installation's first process notes which table its log is.",
+    "The first process of a new installation stores the id of its log table.",
 )
 RAISE_EPOCH = put(
     "tenants.raise_epoch",
     TENANTS,
     "_system, installation, if epoch = n and phase = p, or absent",
-    "`tidings restored`: a new epoch begins, or the restore is finished.",
+    "`tidings restored`: begin a new epoch, or finish the restore.",
 )
 
 TAKE_LEASE = update(
     "leases.take",
     LEASES,
     "lease, if absent or token = n",
-    "Become the holder; the token goes up, so that an earlier holder can be fenced off.",
+    "Become the holder. The token is incremented and fences off an earlier holder.",
 )
 RENEW_LEASE = update(
-    "leases.renew", LEASES, "lease, if token = n and still ours", "Stay the holder; note how far it got."
+    "leases.renew",
+    LEASES,
+    "lease, if token = n and the holder is this process",
+    "Remain the holder and store the checkpoint.",
 )
-RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Let others in at once.")
+RELEASE_LEASE = update("leases.release", LEASES, "lease, if token = n", "Release the lease at once.")
 WATCH_LEASES = batch_get(
     "leases.watch",
     LEASES,
     "lease",
     PatternRole.RECORDS,
-    "Who holds which shard, how far they got, and whose token stands still.",
+    "Holder, checkpoint and token of each shard's lease.",
     consistency=Consistency.STRONG,
 )
 PROBE = get(
@@ -273,6 +278,6 @@ PROBE = get(
     LEASES,
     "lease",
     PatternRole.MAINTAINS,
-    "Does the engine answer? Every process asks every few seconds, for its health page.",
+    "Whether the engine answers; every process checks every few seconds, for its health page.",
     consistency=Consistency.EVENTUAL,
 )

@@ -1,4 +1,4 @@
-"""What a pattern says beyond the call itself, and short forms for the operations, so that lists read as lists."""
+"""Access patterns with their keys and roles, and a short function for each operation."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from tidings.schema.tables.model import Table
 
 
 class PatternRole(StrEnum):
-    """What hangs on a pattern's answer."""
+    """The use of a pattern's answer."""
 
     AUTHORISES = "authorises"
     DELIVERS = "delivers"
@@ -72,7 +72,7 @@ def query(
 def query_index(
     name: str, table: Table, keys: str, role: PatternRole, purpose: str, *, index: str, asked_as: str = ""
 ) -> Pattern:
-    """An index can't be read strongly, so there is nothing to choose."""
+    """Return a query of an index. It is always eventually consistent."""
     return Pattern(
         name,
         (table.name,),
@@ -153,25 +153,25 @@ REPLACEMENTS = (
     Replacement(
         "Allocate sequence",
         ("messages.append", "messages.append_batch", "messages.append_keyed", "counters.raise"),
-        "A counter that is raised first leaves a hole when its process dies, and lets 6 be seen before 5. The "
-        "log is the counter: a put at head + 1 if nothing is there. `chat_counters` follows the log.",
+        "If a process increments a counter first and dies, the log has a hole, and readers can see 6 before 5. So "
+        "the log is the counter: a put at head + 1 if that is absent. `chat_counters` follows the log.",
     ),
     Replacement(
         "Add member",
         ("chats.add_members", "chats.create", "chats.create_direct"),
-        "A join takes a sequence in the log, in one transaction with its rows, so that who may see what is "
-        "arithmetic and not timing.",
+        "A join is an entry of the log, in one transaction with its rows, so that sequences alone decide what a "
+        "member may read.",
     ),
     Replacement(
         "Remove member",
         ("chats.remove_member",),
-        "A row that is deleted forgets what its user was allowed to see. The interval is closed instead, in one "
+        "A deleted row would lose what its user was allowed to read. The interval is closed instead, in one "
         "transaction with the `leave` entry.",
     ),
     Replacement(
         "Check duplicate",
         ("idempotency.refuse",),
-        "Read strongly. The duplicate check comes before the membership check; an eventual read that misses the "
-        "key would answer `not a member` to the repeat of a message that was committed before its sender left.",
+        "Strongly consistent. The duplicate check is before the membership check: an eventual read could miss the "
+        "key and answer `not a member` to the retry of a message that was committed before its sender left.",
     ),
 )

@@ -1,6 +1,7 @@
-"""How chats and memberships are used. Whatever changes who may read or write is an entry of the log too.
+"""Access patterns of chats, memberships and messages.
 
-As with messages, a sender without a position has its key in the same transaction.
+Every change of a member's rights is also an entry of the log. For a sender without a position, the transaction also
+writes its idempotency key.
 """
 
 from tidings.platform.dynamo.operations import Consistency
@@ -37,27 +38,27 @@ CHECK = get(
     CHATS,
     "chat_id",
     PatternRole.AUTHORISES,
-    "Type, name and number of members as of now; before a change that is conditioned on them.",
+    "Current type, name and number of members, before a conditional change of them.",
 )
 READ_MANY = batch_get(
     "chats.read_many",
     CHATS,
     "chat_ids",
     PatternRole.SHOWS,
-    "Names and sizes for a page of the chat list.",
+    "Names and sizes of a page of the chat list.",
     consistency=Consistency.EVENTUAL,
 )
 CREATE = transact(
     "chats.create",
     (CHATS, MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "chat_id if absent; sequence 1 if absent; the first members",
-    "Create a group: the row, the `create` entry and as many members as fit.",
+    "Create a group: the row, the `create` entry and the members that fit into one transaction.",
 )
 CREATE_DIRECT = transact(
     "chats.create_direct",
     (CHATS, MESSAGES, CHAT_MEMBERSHIPS, DELIVERY_STATE, IDEMPOTENCY_KEYS),
     "chat_id derived from both users, if absent; sequence 1 if absent; both members; no block between them",
-    "Get or create a direct chat. A failed condition returns the chat that is there.",
+    "Get or create a direct chat. A failed condition returns the existing chat.",
 )
 RENAME = transact(
     "chats.rename",
@@ -75,7 +76,7 @@ REMOVE_MEMBER = transact(
     "chats.remove_member",
     (MESSAGES, CHATS, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (chat_id, user_id); the number of members",
-    "Close the member's interval, with the `leave` entry. The row stays.",
+    "Close the member's interval, with the `leave` entry. The row remains.",
 )
 CHANGE_ROLE = transact(
     "chats.change_role",
@@ -92,15 +93,15 @@ BLOCK = transact(
 BLOCK_STRANGER = transact(
     "chats.block_stranger",
     (CHATS, DELIVERY_STATE),
-    "(user_id, block#other); on condition that their direct chat is not there",
-    "Block or unblock somebody with whom there is no chat.",
+    "(user_id, block#other); on condition that their direct chat does not exist",
+    "Block or unblock a user without a direct chat.",
 )
 LIST_BLOCKS = query(
     "chats.list_blocks",
     DELIVERY_STATE,
     "user_id, begins with block#",
     PatternRole.AUTHORISES,
-    "Whom a user blocks; asked before a direct chat is created.",
+    "The users that a user blocks, before a direct chat is created.",
 )
 
 FIND_BLOCKS = batch_get(
@@ -108,7 +109,7 @@ FIND_BLOCKS = batch_get(
     DELIVERY_STATE,
     "(user_id, block#other) for each",
     PatternRole.AUTHORISES,
-    "Who of these blocks him? Asked when he watches them.",
+    "Which of these users block this one; before a subscription to their presence.",
     consistency=Consistency.STRONG,
 )
 
@@ -117,7 +118,7 @@ CHECK_MEMBER = get(
     CHAT_MEMBERSHIPS,
     "chat_id, user_id",
     PatternRole.AUTHORISES,
-    "Is the user a member, with which role, in which intervals?",
+    "A user's membership: role and intervals.",
     asked_as="Check user in chat",
 )
 CHECK_MEMBERS = batch_get(
@@ -125,7 +126,7 @@ CHECK_MEMBERS = batch_get(
     CHAT_MEMBERSHIPS,
     "(chat_id, user_id) for each",
     PatternRole.AUTHORISES,
-    "The rows of those who are to be added or removed.",
+    "The rows of users who are to be added or removed.",
     consistency=Consistency.STRONG,
 )
 LIST_MEMBERS = query(
@@ -133,7 +134,7 @@ LIST_MEMBERS = query(
     CHAT_MEMBERSHIPS,
     "chat_id",
     PatternRole.DELIVERS,
-    "Everybody who gets the chat's entries.",
+    "All users who receive the chat's entries.",
     asked_as="List chat members",
 )
 LIST_CHATS_OF_USER = query_index(
@@ -151,7 +152,7 @@ APPEND = put(
     "messages.append",
     MESSAGES,
     "chat_id, sequence = head + 1, if absent",
-    "Append one entry. A failed condition returns the entry that is there.",
+    "Append one entry. A failed condition returns the existing entry.",
 )
 APPEND_BATCH = transact(
     "messages.append_batch",
@@ -163,13 +164,13 @@ APPEND_KEYED = transact(
     "messages.append_keyed",
     (MESSAGES, IDEMPOTENCY_KEYS),
     "entry at head + 1 and (chat_id, sender#client_message_id), both if absent",
-    "Append for a sender that keeps no position: entry and key, both or neither.",
+    "Append for a sender without a position: entry and key, both or neither.",
 )
 APPEND_EPHEMERAL = transact(
     "messages.append_ephemeral",
     (MESSAGES, IDEMPOTENCY_KEYS),
-    "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent; the sender's key, if it goes by key",
-    "Append a message whose content expires: the entry stays, the content stands beside the log.",
+    "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent; the sender's key, if it has no position",
+    "Append a message whose content expires: the entry remains, the content is a separate item.",
 )
 APPEND_CHANGE = transact(
     "messages.append_change",
@@ -182,7 +183,7 @@ ERASE = update(
     "messages.erase",
     MESSAGES,
     "chat_id, sequence",
-    "Empty an entry when its sender is erased; the entry itself stays.",
+    "Delete the content of an entry when its sender is erased; the entry remains.",
     role=PatternRole.MAINTAINS,
 )
 
@@ -191,28 +192,28 @@ READ_HEAD = query(
     MESSAGES,
     "chat_id, descending, limit 1",
     PatternRole.AUTHORISES,
-    "Fill a cold follower: the head first, then the sender's membership.",
+    "Fill an empty log view: the head first, then the sender's membership.",
 )
 FOLLOW = query(
     "messages.follow",
     MESSAGES,
     "chat_id, sequence > n",
     PatternRole.AUTHORISES,
-    "Move a stale follower entry by entry after a failed put; find a client's earlier try.",
+    "Update an outdated log view after a failed put; find a client's earlier attempt.",
 )
 FILL_GAP = query(
     "messages.fill_gap",
     MESSAGES,
     "chat_id, sequence between",
     PatternRole.DELIVERS,
-    "Read what is missing before an event or a push, and handle it first.",
+    "Read the entries that are missing before an event or a push, to process them first.",
 )
 READ_AFTER = query(
     "messages.read_after",
     MESSAGES,
     "chat_id, sequence > n",
     PatternRole.DELIVERS,
-    "Stream to a device what is ahead of its position.",
+    "Entries after a device's position, to send them to it.",
     asked_as="Get messages after seq",
 )
 READ_RECENT = query(
@@ -220,7 +221,7 @@ READ_RECENT = query(
     MESSAGES,
     "chat_id, sequence < n, descending, limit",
     PatternRole.DELIVERS,
-    "The tail of a chat, and older pages when someone scrolls.",
+    "The end of a chat, and older pages.",
     asked_as="Get recent N messages",
 )
 READ_ONE = get(
@@ -228,7 +229,7 @@ READ_ONE = get(
     MESSAGES,
     "chat_id, sequence",
     PatternRole.DELIVERS,
-    "One message by its id, which spells chat and sequence; before an edit or a reaction.",
+    "One message by its id, which contains chat and sequence; before an edit or a reaction.",
     asked_as="Get specific message",
 )
 SHOW_ONE = get(
@@ -236,7 +237,7 @@ SHOW_ONE = get(
     MESSAGES,
     "chat_id, sequence",
     PatternRole.SHOWS,
-    "When one entry was committed, to find for support which entries are of a time: O(log n) of these.",
+    "The commit time of one entry: support finds the entries of a time range with O(log n) of these reads.",
     consistency=Consistency.EVENTUAL,
     asked_as="Get specific message",
 )
@@ -245,7 +246,7 @@ SHOW_RANGE = query(
     MESSAGES,
     "chat_id, sequence between, descending, limit; without content",
     PatternRole.SHOWS,
-    "Who wrote when, for support: one page of entries, or the newest alone.",
+    "Senders and times for support: one page of entries, or the newest only.",
     consistency=Consistency.EVENTUAL,
 )
 READ_EPHEMERAL = query(
@@ -253,7 +254,7 @@ READ_EPHEMERAL = query(
     MESSAGES,
     "chat_id#ephemeral, sequence between",
     PatternRole.DELIVERS,
-    "Content of the ephemeral messages in a range; only when the range has any.",
+    "Content of the ephemeral messages in a range, if it has any.",
 )
 READ_REACTION = get(
     "messages.read_reaction",
@@ -281,13 +282,13 @@ REPAIR = query(
     MESSAGES,
     "chat_id, sequence > n",
     PatternRole.MAINTAINS,
-    "After an outage longer than the stream's 24 hours: what was committed and never handled.",
+    "Entries that were committed and never processed, after an outage longer than the stream's 24 hours.",
 )
 
 REFUSE_KEY = put(
     "idempotency.refuse",
     IDEMPOTENCY_KEYS,
     "chat_id, sender#client_message_id, if absent",
-    "Keep a refusal, so that no other try of the message gets in. A failed condition returns the first answer.",
+    "Store a rejection, so that no other attempt of the message succeeds. A failed condition returns the first answer.",
     role=PatternRole.AUTHORISES,
 )

@@ -1,4 +1,4 @@
-"""How delivery uses chat-list rows, watermarks, heads of large chats and the pending queue."""
+"""Access patterns of chat rows, watermarks, heads of large chats and the offline queue."""
 
 from tidings.platform.dynamo.operations import Consistency
 from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
@@ -8,34 +8,34 @@ RAISE_ROW = update(
     "chat_list.raise_row",
     DELIVERY_STATE,
     "user_id, chat_id, if last_sequence < n",
-    "Write what a run of entries means for a member into his row: one write, however many entries.",
+    "Update a member's chat row for a range of entries, with one write.",
 )
 READ_ROWS = query(
     "chat_list.read",
     DELIVERY_STATE,
     "user_id",
     PatternRole.DELIVERS,
-    "All rows of a user: the chat list, and what resume compares positions with.",
+    "All rows of a user: for the chat list, and for resume to compare with positions.",
 )
 READ_ROW = get(
     "chat_list.read_row",
     DELIVERY_STATE,
     "user_id, chat_id",
     PatternRole.DELIVERS,
-    "One chat of a user: its metadata, its unread count explained.",
+    "One chat of a user: metadata and unread count.",
     consistency=Consistency.STRONG,
 )
 REPAIR_ROW = update(
     "chat_list.mend_row",
     DELIVERY_STATE,
     "user_id, chat_id, if each part that is written is older there",
-    "Parts that came late, and a redacted or edited message in a member's row.",
+    "Write parts of a row that arrived late, or a redacted or edited message.",
 )
 SETTLE_ROW = update(
     "chat_list.settle_row",
     DELIVERY_STATE,
-    "user_id, chat_id, if epoch and every sequence that is cut are as read",
-    "Once for each row after a restore: cut what its log has lost, and write it under the present epoch.",
+    "user_id, chat_id, if epoch and every removed sequence are as read",
+    "Once for each row after a restore: remove what its log has lost, and write the current epoch.",
 )
 SET_FLAGS = update(
     "chat_list.set_flags",
@@ -48,14 +48,14 @@ RAISE_DELIVERED = update(
     "watermarks.raise_delivered",
     DELIVERY_STATE,
     "user_id, chat_id, if last_acked_sequence < n",
-    "How far the furthest device got; serves ticks.",
+    "The delivered watermark, of the furthest device; for delivery status.",
     asked_as="Update watermark",
 )
 RAISE_READ = update(
     "watermarks.raise_read",
     DELIVERY_STATE,
     "user_id, chat_id, if last_read_sequence < n",
-    "How far the user has read; serves ticks and unread.",
+    "The read watermark; for delivery status and unread counts.",
 )
 READ_WATERMARK = get(
     "watermarks.read",
@@ -71,7 +71,7 @@ READ_WATERMARKS = batch_get(
     DELIVERY_STATE,
     "(user_id, chat_id) of each member",
     PatternRole.SHOWS,
-    "From these SENT, DELIVERED and READ of a message are derived.",
+    "Watermarks of members, to derive SENT, DELIVERED and READ of a message.",
     consistency=Consistency.EVENTUAL,
 )
 READ_RECEIPTS = batch_get(
@@ -79,7 +79,7 @@ READ_RECEIPTS = batch_get(
     DELIVERY_STATE,
     "(user_id, chat_id) of each member",
     PatternRole.DELIVERS,
-    "How far members got, for a device that subscribes; after its channel stands, so that no receipt falls between.",
+    "Watermarks of members for a device that subscribes; read after its subscription, so that no receipt is missed.",
     consistency=Consistency.STRONG,
 )
 
@@ -87,7 +87,7 @@ RAISE_HEAD = update(
     "counters.raise",
     CHAT_COUNTERS,
     "chat_id, if sequence_counter < n",
-    "Write the last message of a large chat once, whatever its number of members.",
+    "Write the last message of a large chat, once for all members.",
 )
 READ_HEADS = batch_get(
     "counters.read_many",
@@ -101,46 +101,46 @@ REPAIR_HEAD = update(
     "counters.mend",
     CHAT_COUNTERS,
     "chat_id, if each part that is written is older there",
-    "Parts that came late to a large chat's head.",
+    "Write parts of a large chat's head that arrived late.",
 )
 
 SETTLE_HEAD = update(
     "counters.settle",
     CHAT_COUNTERS,
-    "chat_id, if epoch and every sequence that is cut are as read",
-    "Once for each large chat after a restore: cut what its log has lost.",
+    "chat_id, if epoch and every removed sequence are as read",
+    "Once for each large chat after a restore: remove what its log has lost.",
 )
 
 PUT_PENDING = batch_write(
     "pending.put",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each",
-    "Keep messages for users without a route; after this the routes are looked up again.",
+    "Store messages for users without a connected device; then the routes are looked up again.",
 )
 DRAIN_PENDING = query(
     "pending.drain",
     PENDING_QUEUE,
     "user_id, ascending",
     PatternRole.DELIVERS,
-    "The user's recent past, in order, when a device connects.",
+    "A user's offline queue, in order, when a device connects.",
 )
 FIND_PENDING = batch_get(
     "pending.find",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each member",
     PatternRole.SHOWS,
-    "In whose queues a message stands, for `tidings trace`.",
+    "The users whose offline queue has a message, for `tidings trace`.",
     consistency=Consistency.STRONG,
 )
 DELETE_PENDING = batch_write(
     "pending.delete",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each",
-    "Forget what was acked.",
+    "Delete acknowledged messages.",
 )
 WITHDRAW_PENDING = batch_write(
     "pending.withdraw",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each member",
-    "Take a redacted message out of the queues.",
+    "Delete a redacted message from the queues.",
 )

@@ -1,4 +1,4 @@
-"""How the inbox is used by senders and readers: configuration, broadcasts, rows, counts."""
+"""Access patterns of the inbox: configuration, broadcasts, rows, counts, jobs."""
 
 from tidings.platform.dynamo.operations import Consistency
 from tidings.schema.tables.declaration import INBOX
@@ -19,9 +19,11 @@ READ_SETTINGS = get(
     INBOX,
     "t#T, st#tenant_settings",
     PatternRole.RECORDS,
-    "What an inbox has if its tenant does not say it; read when one is made or set.",
+    "Default values of a tenant's new inboxes.",
 )
-WRITE_SETTINGS = put("inbox.write_settings", INBOX, "t#T, st#tenant_settings, if version = n", "Set.")
+WRITE_SETTINGS = put(
+    "inbox.write_settings", INBOX, "t#T, st#tenant_settings, if version = n", "Change the defaults."
+)
 READ_CONFIG = get(
     "inbox.read_config",
     INBOX,
@@ -40,7 +42,7 @@ LIST_CONFIGS = query(
 )
 WRITE_CONFIG = put("inbox.write_config", INBOX, "t#T, si#I, if version = n", "Change an inbox.")
 READ_SEGMENT = get(
-    "inbox.read_segment", INBOX, "t#T, sg#S", PatternRole.DELIVERS, "Who is in a segment; cached."
+    "inbox.read_segment", INBOX, "t#T, sg#S", PatternRole.DELIVERS, "The definition of a segment; cached."
 )
 LIST_SEGMENTS = query(
     "inbox.list_segments",
@@ -53,14 +55,18 @@ LIST_SEGMENTS = query(
 WRITE_SEGMENT = put("inbox.write_segment", INBOX, "t#T, sg#S, if version = n", "Change a segment.")
 
 READ_PROFILE = get(
-    "inbox.read_profile", INBOX, "t#TD#hash, u#U", PatternRole.DELIVERS, "In which segments is a user?"
+    "inbox.read_profile",
+    INBOX,
+    "t#TD#hash, u#U",
+    PatternRole.DELIVERS,
+    "The attributes and lists of a user, to evaluate segments.",
 )
 READ_PROFILES = batch_get(
     "inbox.read_profiles",
     INBOX,
     "(t#TD#hash, u#U) of each",
     PatternRole.DELIVERS,
-    "Which users of a chunk are known; one who was made a moment ago is.",
+    "Which users of a chunk have a profile, including new ones.",
     consistency=Consistency.STRONG,
 )
 WRITE_PROFILE = update("inbox.write_profile", INBOX, "t#TD#hash, u#U", "Change a user's attributes or lists.")
@@ -69,7 +75,7 @@ WALK_DIRECTORY = query(
     INBOX,
     "t#TD#0 … t#TD#255",
     PatternRole.MAINTAINS,
-    "All users of a tenant, a page of one of 256 parts at a time: previews of segments, export.",
+    "All users of a tenant, a page of one of 256 partitions at a time: previews of segments, export.",
     consistency=Consistency.EVENTUAL,
 )
 
@@ -84,28 +90,28 @@ OPEN_BROADCASTS = query(
     INBOX,
     "t#TB#I, begins with b#, descending",
     PatternRole.DELIVERS,
-    "The last 90 days of the log, where Redis has no snapshot of it.",
+    "The last 90 days of the log, if Redis has no snapshot of it.",
 )
 FOLLOW_BROADCASTS = query(
     "inbox.follow_broadcasts",
     INBOX,
     "t#TB#I, b# > n",
     PatternRole.DELIVERS,
-    "A process's copy of the log moves on: at most once a second, whatever its number of readers; before an append.",
+    "Update a process's copy of the log: at most once a second for all readers, and before an append.",
 )
 
 PUT_CONTENT = transact(
     "inbox.put_content",
     (INBOX,),
     "t#TM#id: v#0000 if absent, v#0001",
-    "Keep what a notice says before anything points to it.",
+    "Store the content of a notification before anything refers to it.",
 )
 READ_CONTENT = batch_get(
     "inbox.read_content",
     INBOX,
     "(t#TM#id, v#0000) of each",
     PatternRole.SHOWS,
-    "What the notices of a page say now; a redaction or an amendment shows at once.",
+    "Current contents of a page of notifications; a redaction or an amendment shows at once.",
     consistency=Consistency.EVENTUAL,
 )
 FIND_CONTENT = get(
@@ -113,33 +119,33 @@ FIND_CONTENT = get(
     INBOX,
     "t#TM#id, v#0000",
     PatternRole.RECORDS,
-    "A notice, before it is amended or redacted.",
+    "The content of a notification, before it is amended or redacted.",
 )
 AMEND_CONTENT = transact(
     "inbox.amend_content",
     (INBOX,),
     "t#TM#id: v#0000 if version = n and not redacted, v#n + 1",
-    "From now on a notice says something else.",
+    "Change the content of a notification.",
 )
 REDACT_CONTENT = transact(
     "inbox.redact_content",
     (INBOX,),
     "t#TM#id: v#0000 if version = n, v#0001 … v#n deleted",
-    "Empty a notice: who reads it from now on finds nothing.",
+    "Delete the content of a notification.",
 )
 
 NOTE_READER = batch_write(
     "inbox.note_reader",
     INBOX,
     "(t#TM#id, r#U) of each",
-    "A user reads broadcasts that were sent to be tracked: before his state says so.",
+    "Record that a user has read tracked broadcasts, before the user's state changes.",
 )
 LIST_READERS = query(
     "inbox.list_readers",
     INBOX,
     "t#TM#id, begins with r#, limit",
     PatternRole.SHOWS,
-    "Who has read a broadcast.",
+    "The users who have read a tracked broadcast.",
     consistency=Consistency.EVENTUAL,
 )
 
@@ -147,28 +153,28 @@ DELIVER = transact(
     "inbox.deliver",
     (INBOX,),
     "t#TU#U#I: m#id if absent, c#* if it is not later, e#ms#id",
-    "Give one user a notice and count it. A row that is there means done.",
+    "Deliver a notification to one user and count it. An existing row means done.",
 )
 READ_ROWS = query(
     "inbox.read_rows",
     INBOX,
     "t#TU#U#I, begins with m#, descending, limit",
     PatternRole.DELIVERS,
-    "A page of a user's direct notices.",
+    "A page of a user's direct notifications.",
 )
 READ_COUNTS = query(
     "inbox.read_counts",
     INBOX,
     "t#TU#U#I, between c# and e#",
     PatternRole.DELIVERS,
-    "Counts, broadcast state and what is to be settled, in one Query.",
+    "Counts, broadcast state and expiry entries, in one Query.",
 )
 READ_ROW = batch_get(
     "inbox.read_row",
     INBOX,
     "(t#TU#U#I, m#id) of each",
     PatternRole.DELIVERS,
-    "Some direct notices, before a change; after the counts, whose version locks them.",
+    "Direct notifications before a change; read after the counts, whose version locks them.",
     consistency=Consistency.STRONG,
 )
 PROVE_RECALL = batch_get(
@@ -176,60 +182,63 @@ PROVE_RECALL = batch_get(
     INBOX,
     "(t#TU#U#I, m#id) of each user of a chunk",
     PatternRole.SHOWS,
-    "Who had a notice, who had read it, when it vanished.",
+    "When users received and read a notification, and when it was withdrawn.",
     consistency=Consistency.STRONG,
 )
 MARK_ROW = transact(
     "inbox.mark_row",
     (INBOX,),
     "t#TU#U#I: m#id of each, c#* if version = n, e#ms#id of each",
-    "Read, reopen, archive direct notices, with their counts.",
+    "Mark direct notifications as read, unread or archived, with their counts.",
 )
 MARK_ALL = put(
     "inbox.mark_all",
     INBOX,
     "t#TU#U#I, c#*, if version = n",
-    "Mark all read or seen before a time: the watermark and the recounted rest.",
+    "Mark all as read or seen before a time: the watermark and the new counts.",
 )
 MARK_BOTH = transact(
     "inbox.mark_both",
     (INBOX,),
     "t#TU#U#I: c#* if version = n, c#*#b if version = m",
-    "Mark all read or seen before a time, where notices of both kinds are to be marked.",
+    "Mark all as read or seen before a time, for direct notifications and broadcasts.",
 )
 RECOUNT = query(
     "inbox.recount",
     INBOX,
     "t#TU#U#I, between m# and m#id",
     PatternRole.RECORDS,
-    "Rows that are kept no longer, to take them out of the counts.",
+    "Rows older than the retention, to take them out of the counts.",
 )
 JOIN = put(
-    "inbox.join", INBOX, "t#TU#U#I, c#*#b, if absent", "The join point, at a user's first look at an inbox."
+    "inbox.join",
+    INBOX,
+    "t#TU#U#I, c#*#b, if absent",
+    "Store the join point, when a user first reads an inbox.",
 )
 CHANGE_STATE = put(
     "inbox.change_state",
     INBOX,
     "t#TU#U#I, c#*#b, if version = n",
-    "What a user did with broadcasts; prunes what is dead.",
+    "Change a user's state of broadcasts, without expired ones.",
 )
 SETTLE = transact(
     "inbox.settle",
     (INBOX,),
     "t#TU#U#I: c#* if version = n, e#ms#id of each",
-    "Take what has expired out of the counts.",
+    "Take expired notifications out of the counts.",
 )
 REDACT_ROW = transact(
     "inbox.redact_row",
     (INBOX,),
     "t#TU#U#I: m#id, c#* if version = n, e#ms#id",
-    "Empty a row, or leave a tombstone where it has yet to come, with its count.",
+    "Redact a row with its count, or write a tombstone before its delivery.",
 )
 DELETE_ROWS = batch_write(
     "inbox.delete_rows",
     INBOX,
     "(t#TU#U#I, m#id) of each",
-    "Retention: forget rows that are not counted any more.",
+    "Retention: delete rows that are no longer counted.",
     role=PatternRole.MAINTAINS,
 )
 
@@ -238,24 +247,24 @@ CLAIM_KEY = put(
     "jobs.claim_key",
     INBOX,
     "t#TK#I#i#key, k, if absent",
-    "A send under this key or host_system_id is a repeat from now on. A failed condition returns the first.",
+    "Claim a key or host_system_id for a send. A failed condition returns the first claim.",
 )
 FIND_KEY = get(
-    "jobs.find_key", INBOX, "t#TK#I#h#key, k", PatternRole.SHOWS, "Which notice has this host_system_id?"
+    "jobs.find_key", INBOX, "t#TK#I#h#key, k", PatternRole.SHOWS, "The notification with this host_system_id."
 )
 CREATE = transact(
     "jobs.create",
     (INBOX,),
     "t#TJ#job, job, if absent; t#TL#shard, jb#job; t#_Q#shard, ms#T#job",
-    "Start a job: itself, its place in the tenant's list, its place among those that are due.",
+    "Start a job: the job, its entry in the tenant's list, its first check.",
 )
-PUT_CHUNKS = batch_write("jobs.put_chunks", INBOX, "t#TJ#job, k#n", "The users of a job, 100 to a chunk.")
-READ = get(
-    "jobs.read", INBOX, "t#TJ#job, job", PatternRole.RECORDS, "Is it paused or cancelled? Asked per chunk."
+PUT_CHUNKS = batch_write(
+    "jobs.put_chunks", INBOX, "t#TJ#job, k#n", "Store the users of a job, 100 per chunk."
 )
+READ = get("jobs.read", INBOX, "t#TJ#job, job", PatternRole.RECORDS, "The state of a job, for each chunk.")
 READ_CHUNK = get("jobs.read_chunk", INBOX, "t#TJ#job, k#n", PatternRole.DELIVERS, "One chunk; immutable.")
-READ_DONE = get("jobs.read_done", INBOX, "t#TJ#job, d#n", PatternRole.RECORDS, "Is a chunk done already?")
-MARK_DONE = put("jobs.mark_done", INBOX, "t#TJ#job, d#n", "A chunk is done; the same again is no harm.")
+READ_DONE = get("jobs.read_done", INBOX, "t#TJ#job, d#n", PatternRole.RECORDS, "Whether a chunk is done.")
+MARK_DONE = put("jobs.mark_done", INBOX, "t#TJ#job, d#n", "Record that a chunk is done. Safe to repeat.")
 READ_PROGRESS = query(
     "jobs.read_progress",
     INBOX,
@@ -269,7 +278,7 @@ LIST = query(
     INBOX,
     "t#TL#0 … t#TL#15, begins with jb#, descending, limit",
     PatternRole.SHOWS,
-    "A tenant's jobs, newest first; in 16 parts, so that sends do not meet in one.",
+    "A tenant's jobs, newest first; in 16 partitions, to spread the load of sends.",
     consistency=Consistency.EVENTUAL,
 )
 LIST_DUE = query(
@@ -277,13 +286,15 @@ LIST_DUE = query(
     INBOX,
     "t#_Q#shard, ms < now",
     PatternRole.RECORDS,
-    "What waits for its time, or for a new holder.",
+    "Jobs whose check is due.",
 )
-ENQUEUE = put("jobs.enqueue", INBOX, "t#_Q#shard, ms#T#job", "A job that was paused goes on.")
+ENQUEUE = put(
+    "jobs.enqueue", INBOX, "t#_Q#shard, ms#T#job", "Schedule the next check of a job that was resumed."
+)
 RESCHEDULE = transact(
     "jobs.reschedule",
     (INBOX,),
     "t#_Q#shard: the old ms#T#job if it exists, the new one",
-    "Move a job to another time, so that a dead holder's job comes up again.",
+    "Move the check of a job to a later time.",
 )
-DEQUEUE = delete("jobs.dequeue", INBOX, "t#_Q#shard, ms#T#job", "A job is over.")
+DEQUEUE = delete("jobs.dequeue", INBOX, "t#_Q#shard, ms#T#job", "Remove the check of a finished job.")

@@ -1,4 +1,4 @@
-"""What the ledger counts, and what it gives away for metrics."""
+"""The counters of the ledger, and their export."""
 
 from tidings.platform.dynamo import errors
 from tidings.platform.dynamo.capacity import CapacityLedger, Sample

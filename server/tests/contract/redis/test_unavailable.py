@@ -1,4 +1,4 @@
-"""Redis is away at the start, or refuses us: said in words, and mended without a restart of ours."""
+"""Redis is unavailable at the start or refuses the login: clear errors, and recovery without a restart."""
 
 import asyncio
 from collections.abc import Callable
@@ -49,7 +49,7 @@ async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
 async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client: Client) -> None:
-    """Also while a try to connect goes on, which may take long: nobody waits for what has failed already."""
+    """Also during a long attempt to connect: after a failed attempt, commands do not wait."""
     async with client(own_servers.options, detect_s=0.4, connect_s=0.5, timeout_s=5.0) as redis:
         key = redis.keys.key("acme", "ann", "thing")
         await redis.write("SET", key, 1)
@@ -67,7 +67,7 @@ async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client:
 async def test_a_subscription_fails_at_once_where_its_node_does_not_answer(
     own_servers: Servers, client: Client
 ) -> None:
-    """At this node alone: whoever waits for it holds up what comes next, here for a minute."""
+    """Only subscriptions of this node fail at once. Waiting for one would block its caller, here for a minute."""
     async with client(own_servers.options, confirm_s=60.0, **QUICK) as redis:
         keys = [redis.keys.key("acme", f"user-{n}", "chat") for n in range(50)]
         stopped = own_servers.owner(keys[0])
@@ -129,7 +129,7 @@ async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_n
 async def test_a_command_that_came_too_early_takes_the_connection_from_nobody(
     servers: Servers, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It gave up waiting for the connection in the moment in which that stood. On a busy machine many do, each time."""
+    """Race: commands time out in the turn in which the connection is established. Reconnecting would repeat this."""
     async with client(servers.options, **QUICK) as redis:
         key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
         await redis.subscribe(key, heard)

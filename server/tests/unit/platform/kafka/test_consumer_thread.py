@@ -74,7 +74,7 @@ async def handle(_: Batch[int]) -> None: ...
 async def bury(_: Record, __: str) -> None: ...
 
 
-def make_lane(key: PartitionKey, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[int]:
+def make_worker(key: PartitionKey, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[int]:
     return PartitionWorker(
         key, RecordHandlers(lambda record: record.offset, handle, bury), PartitionWorkerOptions(), on_progress
     )
@@ -85,7 +85,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(reader_module, "Consumer", FakeConsumer)
 
     async def make() -> ConsumerThread[int]:
-        maker = PartitionWorkerFactory(make_lane, lambda _lane: None)
+        maker = PartitionWorkerFactory(make_worker, lambda _worker: None)
         return ConsumerThread({}, ["t"], maker, KafkaHealthTracker("test"), ReaderTuning())
 
     return asyncio.run(make())
@@ -96,7 +96,7 @@ def offsets(lot: list[Any]) -> list[int]:
 
 
 def test_a_message_from_before_its_partition_was_lost_and_given_back_is_dropped(reader: Any) -> None:
-    """Else the new lane would begin with it and commit past what lies between."""
+    """Otherwise the new worker would start with it and commit past the records between."""
     reader._on_assign(reader._consumer, [PART])
 
     def lose_and_get_back() -> None:
@@ -116,9 +116,9 @@ def test_the_first_message_of_a_fresh_partition_is_kept(reader: Any) -> None:
 
 def test_records_of_a_partition_that_is_gone_are_dropped(reader: Any) -> None:
     reader._on_assign(reader._consumer, [PART])
-    lane = reader._workers["t", 0]
+    worker = reader._workers["t", 0]
     reader._hand_over([FakeMessage(0), FakeMessage(0, partition=1)])
-    assert (lane.handed_records, lane.position) == (1, 1)
+    assert (worker.handed_records, worker.position) == (1, 1)
 
 
 def test_nothing_is_committed_for_a_partition_that_was_lost(reader: Any) -> None:
@@ -130,7 +130,7 @@ def test_nothing_is_committed_for_a_partition_that_was_lost(reader: Any) -> None
 
 
 def test_when_the_loop_does_not_answer_nothing_is_committed_for_what_is_taken_away(reader: Any) -> None:
-    """The loop of this reader is closed: nobody can say what its lanes are doing."""
+    """The event loop of this consumer is closed, so the progress of its workers is unknown."""
     reader._on_assign(reader._consumer, [PART])
     reader._workers["t", 0].done = 10
     reader._on_revoke(reader._consumer, [PART])
@@ -138,33 +138,33 @@ def test_when_the_loop_does_not_answer_nothing_is_committed_for_what_is_taken_aw
 
 
 def commits_of(
-    *lanes: PartitionWorker[int],
+    *workers: PartitionWorker[int],
 ) -> tuple[OffsetCommits[int], FakeConsumer, list[PartitionWorker[int]]]:
-    return OffsetCommits(KafkaHealthTracker("test"), every_s=0), FakeConsumer(), list(lanes)
+    return OffsetCommits(KafkaHealthTracker("test"), every_s=0), FakeConsumer(), list(workers)
 
 
 def test_a_commit_that_failed_goes_again_and_one_that_is_known_does_not() -> None:
-    lane = make_lane(("t", 0))
-    commits, consumer, lanes = commits_of(lane)
-    lane.done = 5
-    commits.send(cast("Any", consumer), lanes)
-    commits.send(cast("Any", consumer), lanes)
+    worker = make_worker(("t", 0))
+    commits, consumer, workers = commits_of(worker)
+    worker.done = 5
+    commits.send(cast("Any", consumer), workers)
+    commits.send(cast("Any", consumer), workers)
     assert consumer.commits == [(True, [(0, 5)])], "one at a time"
     commits.on_commit(KafkaError(KafkaError.STALE_MEMBER_EPOCH), [TopicPartition("t", 0, 5)])
-    commits.send(cast("Any", consumer), lanes)
+    commits.send(cast("Any", consumer), workers)
     assert consumer.commits == [(True, [(0, 5)])] * 2
     commits.on_commit(None, [TopicPartition("t", 0, 5)])
-    commits.send(cast("Any", consumer), lanes)
+    commits.send(cast("Any", consumer), workers)
     assert len(consumer.commits) == 2
-    assert commits.due(lanes) == []
+    assert commits.due(workers) == []
 
 
 def test_what_is_on_its_way_is_still_due_until_it_is_known() -> None:
-    lane = make_lane(("t", 0))
-    commits, consumer, lanes = commits_of(lane)
-    lane.done = 5
-    commits.send(cast("Any", consumer), lanes)
-    assert [part.offset for part in commits.due(lanes)] == [5]
-    commits.drop(lanes)
+    worker = make_worker(("t", 0))
+    commits, consumer, workers = commits_of(worker)
+    worker.done = 5
+    commits.send(cast("Any", consumer), workers)
+    assert [part.offset for part in commits.due(workers)] == [5]
+    commits.drop(workers)
     commits.on_commit(None, [TopicPartition("t", 0, 5)])
-    assert [part.offset for part in commits.due([make_lane(("t", 1))])] == []
+    assert [part.offset for part in commits.due([make_worker(("t", 1))])] == []

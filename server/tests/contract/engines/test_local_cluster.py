@@ -96,7 +96,7 @@ def test_stop_leaves_no_process_no_port_and_no_scratch_data(own_fleet: Start) ->
 
 def test_a_start_in_another_form_is_refused(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
-    with pytest.raises(TidingsError, match="in another form") as caught:
+    with pytest.raises(TidingsError, match="already runs with other options") as caught:
         fleet.start(StartRequest(engines=VALKEY.engines, on_disk=True))
     assert caught.value.code is Code.ENGINES_BUSY
 
@@ -190,7 +190,7 @@ def test_a_port_that_is_taken_is_named_with_its_holder(own_fleet: Start) -> None
         held.listen()
         port = held.getsockname()[1]
         with pytest.raises(
-            TidingsError, match=rf"Port {port}, wanted for valkey, is taken by .*{os.getpid()}"
+            TidingsError, match=rf"Port {port} for valkey is already in use by .*{os.getpid()}"
         ) as e:
             own_fleet(StartRequest(engines=VALKEY.engines, ports={Engine.VALKEY: port}))
     assert e.value.code is Code.ENGINE_PORT_TAKEN

@@ -1,4 +1,4 @@
-"""A subscription that changes its node: the old one must have let go before the new one is asked."""
+"""A subscription whose slot moves is released by the old node before the new one subscribes."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Link:
 
 
 class Listener:
-    """Stands at once; lets go when the test says so."""
+    """Subscribes at once, and is released when the test says so."""
 
     def __init__(self, address: Address, *_: object) -> None:
         self.address = address
@@ -69,7 +69,7 @@ async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
     nodes.at = B
     everybody.relocate()
     everybody.relocate()
-    assert heard.shape == "SL"  # told at once
+    assert heard.shape == "SL"  # reported at once
     old = cast("Any", everybody._listeners[A])
     if is_lost:
         old.released.set_exception(OutcomeUnknownError("gone"))

@@ -1,4 +1,4 @@
-"""A call is held against its access pattern."""
+"""Calls are checked against their access pattern."""
 
 import re
 

@@ -1,28 +1,76 @@
-"""Watermarks and flags of chat rows: each update changes only its own attributes."""
+"""Read chat rows and heads; raise watermarks and set flags, each by an update of its own attributes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tidings.delivery.model import ChatFlags, ChatRow, LogPosition, WatermarkUpdate
+from tidings.delivery.model import ChatFlags, ChatRow, LogPosition, RowUpdate, WatermarkUpdate
 from tidings.delivery.store.chat_row_writer import OF_THIS_EPOCH
 from tidings.delivery.store.epoch_reconciler import EpochReconciler
-from tidings.delivery.store.items import row_from_item, row_key
+from tidings.delivery.store.items import (
+    OF_A_CHAT,
+    ROW_ITEM,
+    row_from_bytes,
+    row_from_item,
+    row_key,
+    update_from_item,
+)
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
+from tidings.platform.dynamo.requests import Query
 from tidings.platform.dynamo.responses import WriteResult
+from tidings.schema.tables.items.chats import chat_key, user_key
+from tidings.schema.tables.model import KeyTemplate
 from tidings.schema.tables.patterns import delivery as patterns
 
 _RECONCILE_ATTEMPTS: Final = 5
+_CHATS_OF = KeyTemplate("{tenant}#")
+
+
+class DynamoChatRowReader:
+    """Rows and heads of another epoch are compared with their logs before they are returned."""
+
+    def __init__(self, client: DynamoClient, reconciler: EpochReconciler) -> None:
+        self._client = client
+        self._reconciler = reconciler
+
+    async def rows(self, tenant: TenantId, user: UserId) -> Sequence[ChatRow]:
+        # The prefix excludes the user's blocks, which have the sort key `block#…` in the same partition.
+        query = Query(
+            condition="user_id = :u AND begins_with(chat_id, :t)",
+            values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},
+        )
+        found: list[ChatRow] = []
+        with translate_read_errors:
+            async for page in self._client.pages_as(ROW_ITEM, patterns.READ_ROWS, query):
+                found += map(row_from_bytes, page.items)
+        return await self._reconciler.rows_in(tenant, user, found)
+
+    async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None:
+        with translate_read_errors:
+            item = await self._client.get(patterns.READ_ROW, row_key(chat, user))
+        return None if item is None else await self._reconciler.row(chat, user, row_from_item(item))
+
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
+        keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
+        with translate_read_errors:
+            found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
+        heads = {
+            ChatId(item["chat_id"].partition("#")[2]): update_from_item(item, OF_A_CHAT) for item in found
+        }
+        reconciled = [self._reconciler.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
+        return dict(zip(heads, await gather_limited(reconciled), strict=True))
 
 
 class DynamoWatermarkStore:
@@ -73,15 +121,13 @@ class DynamoWatermarkStore:
         self, pattern: AccessPattern, chat: ChatKey, users: Sequence[UserId]
     ) -> Mapping[UserId, Item]:
         keys = [row_key(chat, user) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(pattern, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
         update, values = _flags(flags)
-        try:
+        with translate_write_errors:
             done = await self._client.update(
                 patterns.SET_FLAGS,
                 row_key(chat, user),
@@ -90,8 +136,6 @@ class DynamoWatermarkStore:
                 returns="ALL_NEW",
                 repeatable=True,
             )
-        except DynamoError as error:
-            raise_write_error(error)
         return await self._reconciler.row(chat, user, row_from_item(done.attributes or {}))
 
     async def _raise(

@@ -1,4 +1,4 @@
-"""When the shared buckets go away: the process counts for itself, says so once, and comes back by itself."""
+"""While Redis is unavailable the process uses local buckets, logs this once, and recovers automatically."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class HeldClock(SystemClock):
 
 
 class Shared:
-    """Allows all; or none, with so much `left`; or is away. Counts who asked."""
+    """Buckets that allow everything, allow nothing with the level `left`, or are unavailable. Counts calls."""
 
     def __init__(self) -> None:
         self.is_away = False

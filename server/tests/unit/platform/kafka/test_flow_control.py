@@ -1,4 +1,4 @@
-"""Which partitions are paused and resumed, and who is waited for."""
+"""Flow control: which partitions are paused and resumed, and how long full ones delay the rest."""
 
 import threading
 import time
@@ -47,11 +47,11 @@ class Bench:
         self.consumer = FakeConsumer()
         self.a, self.b = FakeLane(A), FakeLane(B)
         self.flow: FlowControl[object] = FlowControl(patience_s=0.5)
-        self.lanes = cast("dict[tuple[str, int], PartitionWorker[object]]", {A: self.a, B: self.b})
+        self.workers = cast("dict[tuple[str, int], PartitionWorker[object]]", {A: self.a, B: self.b})
 
     def steer(self) -> list[tuple[str, int]]:
         before = len(self.consumer.calls)
-        self.flow.steer(cast("Consumer", self.consumer), self.lanes)
+        self.flow.steer(cast("Consumer", self.consumer), self.workers)
         return self.consumer.calls[before:]
 
 
@@ -82,10 +82,10 @@ def test_a_resume_never_follows_a_pause_too_soon(bench: Bench, monkeypatch: pyte
 def test_a_pause_outlives_the_assignment_and_is_ended_at_the_next(bench: Bench) -> None:
     bench.a.is_full = True
     bench.steer()
-    gone = bench.lanes.pop(A)
+    gone = bench.workers.pop(A)
     assert bench.steer() == []
     bench.a.is_full = False
-    bench.lanes[A] = gone
+    bench.workers[A] = gone
     assert bench.steer() == [("resume", 0)]
 
 
@@ -102,7 +102,7 @@ def test_a_full_lane_that_makes_room_is_not_paused(bench: Bench) -> None:
         bench.flow.has_room.set()
 
     threading.Timer(0.01, make_room).start()
-    bench.flow.await_room(bench.lanes)
+    bench.flow.await_room(bench.workers)
     assert bench.steer() == []
 
 
@@ -134,5 +134,5 @@ def test_only_a_full_lane_is_polled_for_often(bench: Bench) -> None:
 
 def waited_s(bench: Bench) -> float:
     before = time.monotonic()
-    bench.flow.await_room(bench.lanes)
+    bench.flow.await_room(bench.workers)
     return time.monotonic() - before

@@ -1,4 +1,4 @@
-"""The process `notices`: process the chunks of jobs, and start jobs that are due. Any number may run.
+"""The process `notifications`: process the chunks of jobs, and start jobs that are due. Any number may run.
 
 A process of its own: a send to 100,000 users is minutes of work, and no chat message should wait behind it.
 """
@@ -39,7 +39,9 @@ _TUNING = ConsumerTuning(worker=PartitionWorkerOptions(max_batch_records=5, max_
 
 def run_notifications(settings: Settings) -> NoReturn:
     validate_settings(settings, BUILDS)
-    run_process("notices", process_options(settings, "notices"), lambda host: compose(settings, host))
+    run_process(
+        "notifications", process_options(settings, "notifications"), lambda host: compose(settings, host)
+    )
 
 
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
@@ -65,7 +67,7 @@ class Lines:
 class ChunkConsumer(Component):
     """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
-    name = "notices"
+    name = "notifications"
 
     def __init__(
         self, settings: Settings, host: ProcessContext, engines: engine_clients.EngineComponents, lines: Lines
@@ -97,9 +99,9 @@ class ChunkConsumer(Component):
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=_TUNING
         )
-        engine_clients.export_consumer(self._host.metrics, consumer, "notices", "chunks")
+        engine_clients.export_consumer(self._host.metrics, consumer, "notifications", "chunks")
         self._consumer = consumer
-        running = spawn("notices", consumer.run(), may_end=True)
+        running = spawn("notifications", consumer.run(), may_end=True)
         self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
 
     @override

@@ -55,7 +55,7 @@ async def opened(
 
 async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
     """As a program elsewhere reads it: JSON, held against the schema."""
-    log = await asyncio.to_thread(read_log, topics, "unreached")
+    log = await asyncio.to_thread(read_log, topics, "offline")
     found = [json.loads(value) for values in log.values() for value in values]
     for each in found:
         SCHEMA.validate(each)
@@ -70,7 +70,7 @@ async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
 def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics: KafkaConfig) -> None:
     async def day(office: DeliveryEnv) -> None:
         stage = office.stage
-        async with opened(office, topics) as unreached:
+        async with opened(office, topics) as offline_events:
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
             other = await stage.group(BEN)
             await stage.send(other, ANNA, "elsewhere")
@@ -78,7 +78,7 @@ def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics
             mention = Content(text="@ben", mentions=(BEN,))
             await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
             await office.deliver()
-            await unreached.notify_offline(chat, BEN, await messages(office, chat))
+            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
         first, second = await heard(topics)
         assert first == {
             "version": 1,
@@ -106,7 +106,7 @@ def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
 ) -> None:
     async def day(office: DeliveryEnv) -> None:
         stage = office.stage
-        async with opened(office, topics, has_previews=True) as unreached:
+        async with opened(office, topics, has_previews=True) as offline_events:
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
             await stage.send(chat, ANNA, "é" * 200)
             await stage.send(chat, ANNA, "soon gone", ttl_s=60)
@@ -114,7 +114,7 @@ def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
             await office.lists.list.set_flags(
                 chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
             )
-            await unreached.notify_offline(chat, BEN, await messages(office, chat))
+            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
         assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
             ("é" * 90, True),
             (None, True),
@@ -126,7 +126,7 @@ def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
 def test_the_badge_counts_what_is_unread_in_large_chats_too(work: RunDelivery, topics: KafkaConfig) -> None:
     async def day(office: DeliveryEnv) -> None:
         stage = office.stage
-        async with opened(office, topics) as unreached:
+        async with opened(office, topics) as offline_events:
             large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
             await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
             await stage.send(large, ANNA, "to all", after=2)
@@ -134,7 +134,7 @@ def test_the_badge_counts_what_is_unread_in_large_chats_too(work: RunDelivery, t
             chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
             await stage.send(chat, ANNA, "you")
             await office.deliver()
-            await unreached.notify_offline(chat, BEN, await messages(office, chat))
+            await offline_events.notify_offline(chat, BEN, await messages(office, chat))
         (event,) = await heard(topics)
         assert event["badge"] == 3
 

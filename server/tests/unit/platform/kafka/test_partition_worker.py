@@ -16,7 +16,7 @@ TUNING = PartitionWorkerOptions(
 )
 
 
-class AwayError(Exception):
+class UnavailableEngineError(Exception):
     retryable = True
 
 
@@ -55,18 +55,18 @@ class Handler:
         if self.fails:
             raise self.fails.pop(0)
 
-    def lane(self, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[str]:
+    def worker(self, on_progress: Callable[[], None] = lambda: None) -> PartitionWorker[str]:
         return PartitionWorker(("t", 0), RecordHandlers(text, self.handle, self.bury), TUNING, on_progress)
 
 
-def give(lane: PartitionWorker[str], given: list[Record]) -> None:
-    lane.hand(given)
-    lane.receive(given)
+def give(worker: PartitionWorker[str], given: list[Record]) -> None:
+    worker.hand(given)
+    worker.receive(given)
 
 
-async def reaches(lane: PartitionWorker[str], offset: int) -> None:
+async def reaches(worker: PartitionWorker[str], offset: int) -> None:
     async with asyncio.timeout(5):
-        while lane.done != offset:  # noqa: ASYNC110 - the reader's thread looks at it in the same way
+        while worker.done != offset:  # noqa: ASYNC110 - the reader's thread looks at it in the same way
             await asyncio.sleep(0.001)
 
 
@@ -75,11 +75,11 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 class Started:
-    """A running lane; `ended` gives what ended it."""
+    """A running worker. `ended` returns the error that ended it."""
 
-    def __init__(self, lane: PartitionWorker[str]) -> None:
+    def __init__(self, worker: PartitionWorker[str]) -> None:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
-        lane.start(self._on_end)
+        worker.start(self._on_end)
 
     def _on_end(self, task: "asyncio.Task[None]") -> None:
         self.ended.set_result(None if task.cancelled() else task.exception())
@@ -88,52 +88,62 @@ class Started:
 def test_batches_come_in_order_and_what_is_done_is_known_after_the_effect() -> None:
     async def scenario() -> None:
         handler = Handler(hold=asyncio.Event())
-        lane = handler.lane()
-        Started(lane)
-        give(lane, records(7))
+        worker = handler.worker()
+        Started(worker)
+        give(worker, records(7))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert handler.tries == [[0, 1, 2]]
-        assert lane.done is None
+        assert worker.done is None
         handler.hold.set()  # type: ignore[union-attr]
-        await reaches(lane, 7)
+        await reaches(worker, 7)
         assert handler.tries == [[0, 1, 2], [3, 4, 5], [6]]
-        await lane.end(1)
+        await worker.end(1)
 
     run(scenario)
 
 
 def test_the_same_batch_is_tried_again_while_a_dependency_fails() -> None:
     async def scenario() -> None:
-        handler = Handler(fails=[AwayError("redis"), AwayError("redis"), AwayError("dynamo")])
+        handler = Handler(
+            fails=[
+                UnavailableEngineError("redis"),
+                UnavailableEngineError("redis"),
+                UnavailableEngineError("dynamo"),
+            ]
+        )
         troubles: list[tuple[int, str]] = []
 
         def note_trouble() -> None:
-            if trouble := lane.trouble:
+            if trouble := worker.trouble:
                 troubles.append((trouble.tries, trouble.why))
 
-        lane = handler.lane(note_trouble)
-        lane.start(lambda _: None)
-        give(lane, records(5))
-        await reaches(lane, 5)
+        worker = handler.worker(note_trouble)
+        worker.start(lambda _: None)
+        give(worker, records(5))
+        await reaches(worker, 5)
         assert handler.tries == [[0, 1, 2]] * 4 + [[3, 4]]
-        assert troubles == [(1, "AwayError: redis"), (2, "AwayError: redis"), (3, "AwayError: dynamo")]
-        assert lane.trouble is None
-        await lane.end(1)
+        assert troubles == [
+            (1, "UnavailableEngineError: redis"),
+            (2, "UnavailableEngineError: redis"),
+            (3, "UnavailableEngineError: dynamo"),
+        ]
+        assert worker.trouble is None
+        await worker.end(1)
 
     run(scenario)
 
 
 def test_a_dead_letter_that_fails_is_tried_again_and_the_batch_waits_for_it() -> None:
     async def scenario() -> None:
-        handler = Handler(fails=[AwayError("kafka")])
-        lane = handler.lane()
-        Started(lane)
-        give(lane, [record(0), record(1, b"poison"), record(2)])
-        await reaches(lane, 3)
+        handler = Handler(fails=[UnavailableEngineError("kafka")])
+        worker = handler.worker()
+        Started(worker)
+        give(worker, [record(0), record(1, b"poison"), record(2)])
+        await reaches(worker, 3)
         assert handler.buried == [(1, "no text"), (1, "no text")]
         assert handler.tries == [[0, 2]]
-        await lane.end(1)
+        await worker.end(1)
 
     run(scenario)
 
@@ -141,12 +151,12 @@ def test_a_dead_letter_that_fails_is_tried_again_and_the_batch_waits_for_it() ->
 def test_a_batch_of_nothing_but_poison_is_done_too() -> None:
     async def scenario() -> None:
         handler = Handler()
-        lane = handler.lane()
-        Started(lane)
-        give(lane, [record(0, b"poison")])
-        await reaches(lane, 1)
+        worker = handler.worker()
+        Started(worker)
+        give(worker, [record(0, b"poison")])
+        await reaches(worker, 1)
         assert handler.tries == []
-        await lane.end(1)
+        await worker.end(1)
 
     run(scenario)
 
@@ -155,11 +165,11 @@ def test_a_batch_of_nothing_but_poison_is_done_too() -> None:
 def test_anything_else_ends_the_lane_and_nothing_of_the_batch_is_done(error: Exception) -> None:
     async def scenario() -> None:
         handler = Handler(fails=[error])
-        lane = handler.lane()
-        ended = Started(lane).ended
-        give(lane, records(3))
+        worker = handler.worker()
+        ended = Started(worker).ended
+        give(worker, records(3))
         assert await ended is error
-        assert lane.done is None
+        assert worker.done is None
 
     run(scenario)
 
@@ -167,9 +177,9 @@ def test_anything_else_ends_the_lane_and_nothing_of_the_batch_is_done(error: Exc
 def test_a_named_record_that_is_not_in_the_batch_is_a_defect_not_an_endless_loop() -> None:
     async def scenario() -> None:
         handler = Handler(fails=[UndecodableError("stranger", record(99))])
-        lane = handler.lane()
-        ended = Started(lane).ended
-        give(lane, records(3))
+        worker = handler.worker()
+        ended = Started(worker).ended
+        give(worker, records(3))
         assert isinstance(await ended, UndecodableError)
         assert handler.buried == []
 
@@ -179,15 +189,15 @@ def test_a_named_record_that_is_not_in_the_batch_is_a_defect_not_an_endless_loop
 def test_an_ending_lane_finishes_the_batch_at_hand_and_starts_no_other() -> None:
     async def scenario() -> None:
         handler = Handler(hold=asyncio.Event())
-        lane = handler.lane()
-        Started(lane)
-        give(lane, records(6))
+        worker = handler.worker()
+        Started(worker)
+        give(worker, records(6))
         await asyncio.sleep(0)
-        ending = asyncio.create_task(lane.end(5))
+        ending = asyncio.create_task(worker.end(5))
         await asyncio.sleep(0)
         handler.hold.set()  # type: ignore[union-attr]
         await ending
-        assert (lane.done, handler.tries) == (3, [[0, 1, 2]])
+        assert (worker.done, handler.tries) == (3, [[0, 1, 2]])
 
     run(scenario)
 
@@ -195,32 +205,32 @@ def test_an_ending_lane_finishes_the_batch_at_hand_and_starts_no_other() -> None
 def test_a_batch_that_takes_too_long_is_abandoned() -> None:
     async def scenario() -> None:
         handler = Handler(hold=asyncio.Event())
-        lane = handler.lane()
-        ended = Started(lane).ended
-        give(lane, records(3))
-        await lane.end(0.01)
+        worker = handler.worker()
+        ended = Started(worker).ended
+        give(worker, records(3))
+        await worker.end(0.01)
         assert await ended is None
-        assert lane.done is None
+        assert worker.done is None
 
     run(scenario)
 
 
 def test_a_lane_knows_when_it_is_full_and_when_it_wants_more() -> None:
-    lane = Handler().lane()
+    worker = Handler().worker()
 
     def state() -> tuple[bool, bool]:
-        return lane.is_full, lane.wants_more
+        return worker.is_full, worker.wants_more
 
     assert state() == (False, True)
-    lane.hand(records(3))
+    worker.hand(records(3))
     assert state() == (False, False)
-    lane.hand(records(1))
+    worker.hand(records(1))
     assert state() == (True, False)
-    lane.taken_records = 2
+    worker.taken_records = 2
     assert state() == (False, True)
 
 
 def test_bytes_fill_a_lane_as_well_as_records() -> None:
-    lane = Handler().lane()
-    lane.hand([record(0, b"x" * TUNING.max_queued_bytes)])
-    assert lane.is_full
+    worker = Handler().worker()
+    worker.hand([record(0, b"x" * TUNING.max_queued_bytes)])
+    assert worker.is_full
