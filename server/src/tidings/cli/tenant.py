@@ -64,17 +64,13 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         (
             click.option("--name", help="A name for people.  [default: the id]"),
-            click.option(
-                "--audience", multiple=True, help="Tokens must have one of these as `aud`; may be repeated."
-            ),
+            click.option("--audience", multiple=True, help="An accepted `aud` of tokens; may be repeated."),
             click.option("--jwks-url", help="Where the tenant publishes its keys; `none` removes it."),
             click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
             click.option("--issuer", help="Tokens must have this `iss`; `none` accepts any."),
             click.option("--typ", help="Tokens must have this `typ` in their header; `none` accepts any."),
             click.option(
-                "--phone-login/--no-phone-login",
-                default=None,
-                help="Users may log in with a code sent to their phone.",
+                "--phone-login/--no-phone-login", default=None, help="Users may log in by phone code."
             ),
             click.option(
                 "--phone-prefix",
