@@ -19,8 +19,8 @@ from bench.gateway_clients import clients
 from bench.gateway_process import Taken, authenticated
 from bench.gateway_servers import SERVERS
 from bench.report import Spread, print_figures, print_table
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.history import EntryPush
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.history import EntryPush
 
 SAMPLE = EntryPush(
     chat="01JCQ3V5W8X9Y0Z1A2B3C4D5E6",

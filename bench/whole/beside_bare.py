@@ -9,7 +9,7 @@ import uvloop
 from bench.append import Run, engine, rounds
 from bench.gateway import AGAIN, BARE, OURS, SAMPLE, echo_us, fanout_us, measure
 from bench.whole.model import Figure, Found, Goal, figure
-from tidings.wire.codec import encode_push
+from tidings_wire.codec import encode_push
 
 _OF_BARE = Goal("more", 0.90)
 _HEAD_BYTES = 4

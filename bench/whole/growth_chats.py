@@ -16,7 +16,7 @@ from fixtures.use_cases import ANNA, UseCaseEnv
 from bench.whole.model import Found, Growth, line
 from bench.whole.using import cpu_us, listener
 from tidings.kernel.ids import UserId
-from tidings.wire.fields import MAX_POSITIONS
+from tidings_wire.fields import MAX_POSITIONS
 
 _AT_ONCE = 32
 _PAGE = 50

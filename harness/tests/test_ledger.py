@@ -8,7 +8,7 @@ from tidings_harness.history.events import EntryCategory, EventKind
 from tidings_harness.history.loader import load_history
 from tidings_harness.history.recorder import Recorder
 from tidings_harness.workload.run_state import RunState, entry_text
-from tidings_sdk.frames.history import Entry
+from tidings_wire.frames.history import Entry
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tidings_sdk import (
     SendFailed,
     SendUnconfirmed,
 )
-from tidings_sdk.frames.messages import Send
 from tidings_sdk.stores.store import OutboxEntry, StoreOwner
+from tidings_wire.frames.messages import Send
 
 
 def tried(after: int, *, epoch: int = 0) -> MemoryStore:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tidings_sdk import ChatRow, Entry
 from tidings_sdk.chat_list import ChatList
-from tidings_sdk.frames.history import MessageState
+from tidings_wire.frames.history import MessageState
 
 
 def message(sequence: int, by: str = "ben", text: str = "hi") -> Entry:

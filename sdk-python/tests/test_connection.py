@@ -5,8 +5,6 @@ import json
 import pytest
 
 from tidings_sdk.backoff import Backoff
-from tidings_sdk.frames.ephemeral import TypingPush
-from tidings_sdk.frames.history import GetHistory, HistoryPage
 from tidings_sdk.protocol import (
     Abandon,
     Authenticated,
@@ -20,6 +18,8 @@ from tidings_sdk.protocol import (
     Write,
 )
 from tidings_sdk.token_bucket import TokenBucket
+from tidings_wire.frames.ephemeral import TypingPush
+from tidings_wire.frames.history import GetHistory, HistoryPage
 
 WELCOME = (
     '{"id":1,"ok":{"protocol":1,"user":"anna","device":"d","epoch":3,"at":1,"heartbeat_s":25,'

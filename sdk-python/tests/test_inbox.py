@@ -4,7 +4,8 @@ import pytest
 
 from tidings_sdk import inbox as inbox_of
 from tidings_sdk.errors import RequestRefused, RequestTimeout
-from tidings_sdk.frames.inbox import (
+from tidings_sdk.inbox import Inbox, InboxRegistry
+from tidings_wire.frames.inbox import (
     BroadcastUpdate,
     GetCounts,
     InboxCounts,
@@ -13,8 +14,7 @@ from tidings_sdk.frames.inbox import (
     MarkNotifications,
     NotificationPage,
 )
-from tidings_sdk.frames.structs import Body, ErrorBody
-from tidings_sdk.inbox import Inbox, InboxRegistry
+from tidings_wire.frames.structs import Body, ErrorBody
 
 
 class Desk:

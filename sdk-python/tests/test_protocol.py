@@ -9,8 +9,10 @@ import pytest
 
 from tidings_sdk import close_codes
 from tidings_sdk.codec import Response, decode_frame, encode_request
-from tidings_sdk.frames.registry import PROTOCOL, PUSHES, REQUESTS
-from tidings_sdk.frames.structs import Body
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.registry import PUSH_OF, REQUEST_OF
+from tidings_wire.frames.structs import Body
 
 PUBLISHED = Path(__file__).parents[2] / "protocol"
 SCHEMA = json.loads((PUBLISHED / "frames.schema.json").read_text())
@@ -25,7 +27,7 @@ def golden(file: str) -> pytest.MarkDecorator:
 
 @golden("requests")
 def test_a_request_is_written_to_the_byte(one: dict[str, Any]) -> None:
-    form = REQUESTS[one["decoded"]["kind"]][0]
+    form = REQUEST_OF[one["decoded"]["kind"]].body
     body = msgspec.convert(one["decoded"]["body"], form)
     written = one["text"].replace("\\u00e9", "é")  # an escape is as good, and not what this encoder writes
     assert encode_request(body, one["decoded"].get("id")) == written.encode()
@@ -35,7 +37,7 @@ def test_a_request_is_written_to_the_byte(one: dict[str, Any]) -> None:
 def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
     got = decode_frame(one["text"])
     assert isinstance(got, Response)
-    form = REQUESTS[one["decoded"].get("answers", "ping")][1]
+    form = REQUEST_OF[one["decoded"].get("answers", "ping")].answer
     assert got.id == one["decoded"]["id"]
     assert json.loads(msgspec.json.encode(got.as_form(form))) == in_short(one)
 
@@ -43,7 +45,7 @@ def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
 @golden("pushes")
 def test_a_push_is_read_whole(one: dict[str, Any]) -> None:
     got = decode_frame(one["text"])
-    assert isinstance(got, PUSHES[one["decoded"]["kind"]])
+    assert isinstance(got, PUSH_OF[one["decoded"]["kind"]].body)
     assert json.loads(msgspec.json.encode(got)) == in_short(one)
 
 
@@ -58,12 +60,12 @@ def test_a_push_from_the_future_is_ignored() -> None:
 
 
 def test_every_request_and_push_is_known_and_the_level_is_the_same() -> None:
-    assert set(REQUESTS) == set(SCHEMA["requests"])
-    assert set(PUSHES) == set(SCHEMA["pushes"])
+    assert set(REQUEST_OF) == set(SCHEMA["requests"])
+    assert set(PUSH_OF) == set(SCHEMA["pushes"])
     assert SCHEMA["protocol"] == PROTOCOL
 
 
-ASKED_BY_APPS = {asked for name, (asked, _) in REQUESTS.items() if name != "connect"}
+ASKED_BY_APPS = {kind.body for kind in REQUEST_OF.values() if kind.name != "connect"}
 """What `connect` holds comes from the client itself; the golden frames look after it."""
 
 
@@ -73,7 +75,10 @@ def test_what_is_sent_has_the_fields_and_bounds_of_the_schema(form: type[Body]) 
 
 
 @pytest.mark.parametrize(
-    "form", sorted({*PUSHES.values(), *(answer for _, answer in REQUESTS.values())}, key=str)
+    "form",
+    sorted(
+        {*(kind.body for kind in PUSH_OF.values()), *(kind.answer for kind in REQUEST_OF.values())}, key=str
+    ),
 )
 def test_what_is_read_has_the_fields_of_the_schema(form: type[Body]) -> None:
     assert fields_of(form, with_bounds=False) == published(form, with_bounds=False)
@@ -122,4 +127,4 @@ def test_the_codes_that_this_client_knows_by_name_are_published() -> None:
         "SESSION_REVOKED",
         "FORBIDDEN",
     )
-    assert {name: getattr(close_codes, name) for name in known} == {n: names[n.lower()] for n in known}
+    assert {name: CloseCode[name] for name in known} == {n: names[n.lower()] for n in known}

@@ -5,7 +5,7 @@ from fixtures.loops import until
 from scripted_server import ScriptedServer
 
 from tidings_sdk import Client, MemoryStore, MessageAdded, MessageChanged
-from tidings_sdk.frames.history import ChatRow
+from tidings_wire.frames.history import ChatRow
 
 WITHIN_S = 30.0
 

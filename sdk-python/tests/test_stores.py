@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tidings_sdk import ChatRow, FileStore, MemoryStore, StoreInUse
-from tidings_sdk.frames.messages import Edit, React, Redact, Send
 from tidings_sdk.stores.store import OutboxEntry, Store, StoreOwner
+from tidings_wire.frames.messages import Edit, React, Redact, Send
 
 ROWS = [
     OutboxEntry(
@@ -84,7 +84,7 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -
 import os, signal
 from tidings_sdk import ChatRow, FileStore
 from tidings_sdk.stores.store import OutboxEntry
-from tidings_sdk.frames.messages import Send
+from tidings_wire.frames.messages import Send
 store = FileStore({str(tmp_path / "outbox")!r})
 row = OutboxEntry(Send(chat="g1", client_message_id="k-1", text="hi"))
 store.add(row)

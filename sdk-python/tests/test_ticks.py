@@ -12,8 +12,8 @@ from tidings.kernel.ids import ClientKey, UserId
 from tidings.messages.model import Entry as StoredEntry
 from tidings.messages.model import EntryKind, Interval
 from tidings_sdk import DeliveryStatus, Entry
-from tidings_sdk.frames.ephemeral import MemberWatermarks, Receipts
 from tidings_sdk.receipts import ChatReceipts
+from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts
 
 PEOPLE = ("anna", "ben", "cleo", "dora")
 

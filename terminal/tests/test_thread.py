@@ -1,8 +1,8 @@
 """A thread under pages, entries and answers that come in any order."""
 
 from tidings_sdk import Entry, HistoryPage, Reaction
-from tidings_sdk.frames.history import MessageState
 from tidings_terminal.transcript import Transcript
+from tidings_wire.frames.history import MessageState
 
 
 def entry(sequence: int, by: str = "ben", **more: object) -> Entry:

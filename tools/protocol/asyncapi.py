@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from tidings.wire.fields import PROTOCOL
-from tidings.wire.frames.registry import PUSHES, REQUESTS, RequestKind
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.registry import PUSHES, REQUESTS, RequestKind
 from tools.protocol import schema
 from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
 from tools.protocol.samples.requests import Sample

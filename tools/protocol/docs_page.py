@@ -7,9 +7,9 @@ from itertools import chain
 from tidings.gateway.error_frames import ERROR_TEXTS
 from tidings.gateway.protocol_state import ALLOWED, ConnectionLimits, ConnectionState
 from tidings.kernel.errors import TidingsError
-from tidings.wire import fields
-from tidings.wire.close_codes import TEXTS
-from tidings.wire.frames.registry import PUSHES, REQUESTS
+from tidings_wire import fields
+from tidings_wire.close_codes import TEXTS
+from tidings_wire.frames.registry import PUSHES, REQUESTS
 from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
 from tools.protocol.samples.to_device import ANSWERS
 from tools.protocol.samples.to_device import PUSHES as PUSH_SAMPLES

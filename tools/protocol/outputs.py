@@ -12,7 +12,7 @@ from tidings.gateway.error_frames import ERROR_TEXTS
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, MessageId, TenantId, UserId
 from tidings.messages.model import EntryKind
-from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode
+from tidings_wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode
 from tools.protocol import asyncapi, schema
 from tools.protocol.docs_page import render_page
 from tools.protocol.samples.refused import REFUSED

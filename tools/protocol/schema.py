@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from tidings.wire.codec import DecodedRequest, decode
-from tidings.wire.fields import MAX_REQUEST_ID, PROTOCOL
-from tidings.wire.frames.registry import (
+from tidings_wire.codec import DecodedRequest, decode
+from tidings_wire.fields import MAX_REQUEST_ID, PROTOCOL
+from tidings_wire.frames.registry import (
     PUSH_OF,
     PUSHES,
     REQUEST_BY_BODY,
@@ -17,14 +17,14 @@ from tidings.wire.frames.registry import (
     PushKind,
     RequestKind,
 )
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.frames.structs import ErrorBody
 
 
 def request_semantics(data: bytes) -> dict[str, Any]:
     """Decode a request; if it is refused, return the error."""
     got = decode(data)
     if not isinstance(got, DecodedRequest):
-        return {"id": got.id, "error": {"code": got.code.value, "message": got.message}}
+        return {"id": got.id, "error": {"code": got.code, "message": got.message}}
     return {"id": got.id, "kind": REQUEST_BY_BODY[type(got.body)].name, "body": plain_text(got.body)}
 
 

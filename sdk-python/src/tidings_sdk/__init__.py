@@ -31,8 +31,6 @@ from tidings_sdk.events import (
     ReceiptsChanged,
     TypingChanged,
 )
-from tidings_sdk.frames.history import ChatRow, Entry, HistoryPage, Reaction
-from tidings_sdk.frames.inbox import BroadcastUpdate, InboxCounts, InboxUpdate, Notification, NotificationPage
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.protocol import State
 from tidings_sdk.receipts import DeliveryStatus, MessageStatus
@@ -40,6 +38,14 @@ from tidings_sdk.send_queues import QueuedSend
 from tidings_sdk.session import Timeouts
 from tidings_sdk.stores.file import FileStore
 from tidings_sdk.stores.memory import MemoryStore
+from tidings_wire.frames.history import ChatRow, Entry, HistoryPage, Reaction
+from tidings_wire.frames.inbox import (
+    BroadcastUpdate,
+    InboxCounts,
+    InboxUpdate,
+    Notification,
+    NotificationPage,
+)
 
 __all__ = [
     "BroadcastUpdate",

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Protocol, final
 
 from tidings_sdk.ephemeral import EphemeralState
-from tidings_sdk.fields import Data
-from tidings_sdk.frames.ephemeral import Read
-from tidings_sdk.frames.history import ChatRow, GetHistory, HistoryPage
-from tidings_sdk.frames.messages import Edit, React, Redact, Send
-from tidings_sdk.frames.structs import Body
 from tidings_sdk.receipts import MessageStatus
 from tidings_sdk.send_queues import QueuedSend, new_client_message_id
 from tidings_sdk.stores.store import Request
+from tidings_wire.fields import Data
+from tidings_wire.frames.ephemeral import Read
+from tidings_wire.frames.history import ChatRow, GetHistory, HistoryPage
+from tidings_wire.frames.messages import Edit, React, Redact, Send
+from tidings_wire.frames.structs import Body
 
 
 class ChatBackend(Protocol):

@@ -11,7 +11,7 @@ from typing import Final, final
 
 from msgspec.structs import replace
 
-from tidings_sdk.frames.history import ChatRow, Entry, MessageState
+from tidings_wire.frames.history import ChatRow, Entry, MessageState
 
 _MAX_HELD: Final = 1_000
 _PREVIEW_CHARS: Final = 100

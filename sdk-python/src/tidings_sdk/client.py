@@ -13,12 +13,12 @@ from tidings_sdk.credentials import Credentials, Provider
 from tidings_sdk.ephemeral import PresenceState
 from tidings_sdk.errors import ClientStopped
 from tidings_sdk.events import LOG_EVENTS, Event, PresenceChanged
-from tidings_sdk.frames.history import ChatRow
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.protocol import State
 from tidings_sdk.session import DialOptions, Timeouts
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.store import Store
+from tidings_wire.frames.history import ChatRow
 
 
 @final

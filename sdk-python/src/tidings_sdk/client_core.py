@@ -28,11 +28,6 @@ from tidings_sdk.events import (
     event_from_entry,
 )
 from tidings_sdk.first_sync import FirstSync
-from tidings_sdk.frames.ephemeral import Ack
-from tidings_sdk.frames.history import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
-from tidings_sdk.frames.inbox import BroadcastUpdate, InboxUpdate
-from tidings_sdk.frames.session import Welcome
-from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.gap_filler import GapFiller
 from tidings_sdk.inbox import InboxRegistry
 from tidings_sdk.outbox import Accepted, Outbox
@@ -41,6 +36,11 @@ from tidings_sdk.protocol import State
 from tidings_sdk.send_queues import QueuedSend, SendQueues, new_backoff
 from tidings_sdk.session import DialOptions, Session
 from tidings_sdk.stores.store import OutboxEntry, Request, Store, StoreOwner
+from tidings_wire.frames.ephemeral import Ack
+from tidings_wire.frames.history import ChatRow, ChatRows, Entries, Entry, EntryPush, HistoryPage
+from tidings_wire.frames.inbox import BroadcastUpdate, InboxUpdate
+from tidings_wire.frames.session import Welcome
+from tidings_wire.frames.structs import Body, ErrorBody
 
 _SAVE_EVERY_S = 1.0
 _ACKS_IN_A_FRAME = 200

@@ -3,13 +3,8 @@
 import re
 from typing import Final, NamedTuple
 
-RECONNECT: Final = range(4000, 4500)
-TERMINAL: Final = range(4500, 5000)
-CREDENTIAL_EXPIRED: Final = 4006
-CREDENTIAL_INVALID: Final = 4500
-PROTOCOL_UNSUPPORTED: Final = 4504
-SESSION_REVOKED: Final = 4506
-FORBIDDEN: Final = 4507
+from tidings_wire.close_codes import TERMINAL, CloseCode
+
 NO_CLOSE_FRAME: Final = 1006
 
 _OUR_MISTAKE: Final = frozenset({1002, 1003, 1007, 1008, 1009, 1010})
@@ -29,14 +24,14 @@ def decide_reconnect(code: int, reason: str) -> ReconnectDecision:
     return ReconnectDecision(
         is_terminal=code in TERMINAL or code in _OUR_MISTAKE,
         retry_after_ms=int(told[1]) if told else None,
-        wants_credential=code in (CREDENTIAL_EXPIRED, CREDENTIAL_INVALID),
+        wants_credential=code in (CloseCode.CREDENTIAL_EXPIRED, CloseCode.CREDENTIAL_INVALID),
     )
 
 
 _BY_REFUSAL: Final = {
-    "credential_invalid": CREDENTIAL_INVALID,
-    "credential_expired": CREDENTIAL_EXPIRED,
-    "forbidden": FORBIDDEN,
+    "credential_invalid": CloseCode.CREDENTIAL_INVALID,
+    "credential_expired": CloseCode.CREDENTIAL_EXPIRED,
+    "forbidden": CloseCode.FORBIDDEN,
 }
 
 

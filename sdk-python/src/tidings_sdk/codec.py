@@ -4,8 +4,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from tidings_sdk.frames.registry import NAME_OF, PUSHES
-from tidings_sdk.frames.structs import Body, ErrorBody
+from tidings_wire.frames.registry import PUSH_OF, REQUEST_BY_BODY
+from tidings_wire.frames.structs import Body, ErrorBody
 
 
 class Response(NamedTuple):
@@ -25,7 +25,7 @@ _loosely: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 def encode_request(body: Body, request_id: int | None = None) -> bytes:
     """`id` first: then even a frame that the server can't read is answered under its id."""
-    name = NAME_OF[type(body)]
+    name = REQUEST_BY_BODY[type(body)].name
     return _encode({name: body} if request_id is None else {"id": request_id, name: body})
 
 
@@ -41,6 +41,6 @@ def decode_frame(data: bytes | str) -> Response | Body | None:
         is_ok = "ok" in keys
         return Response(msgspec.json.decode(keys["id"], type=int), is_ok, keys["ok" if is_ok else "error"])
     for name, raw in keys.items():
-        if name in PUSHES:
-            return msgspec.json.decode(raw, type=PUSHES[name])
+        if name in PUSH_OF:
+            return msgspec.json.decode(raw, type=PUSH_OF[name].body)
     return None

@@ -11,15 +11,15 @@ from typing import Literal, Protocol, final
 from tidings_sdk.chat_list import ChatList
 from tidings_sdk.codec import validate
 from tidings_sdk.events import Event, PresenceChanged, ReadElsewhere, ReceiptsChanged, TypingChanged
-from tidings_sdk.frames.ephemeral import Presence as PresenceTold
-from tidings_sdk.frames.ephemeral import PresencePush, Receipts, Subscribe, Typing, TypingPush
-from tidings_sdk.frames.history import ChatRow, Entry
-from tidings_sdk.frames.structs import Body
 from tidings_sdk.protocol import State
 from tidings_sdk.receipts import MessageStatus, ReceiptTracker
 from tidings_sdk.send_queues import RequestSender
 from tidings_sdk.subscriptions import Subscriptions
 from tidings_sdk.typing_state import TypingSender, TypingUsers
+from tidings_wire.frames.ephemeral import Presence as PresenceTold
+from tidings_wire.frames.ephemeral import PresencePush, Receipts, Subscribe, Typing, TypingPush
+from tidings_wire.frames.history import ChatRow, Entry
+from tidings_wire.frames.structs import Body
 
 type PresenceState = Literal["online", "away", "offline"]
 

@@ -13,7 +13,7 @@ TidingsError
 └── StoreInUse              another process has the file of the outbox open
 """
 
-from tidings_sdk.frames.structs import ErrorBody
+from tidings_wire.frames.structs import ErrorBody
 
 
 class TidingsError(Exception):

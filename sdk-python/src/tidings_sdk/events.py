@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidings_sdk.errors import SendFailed
-from tidings_sdk.frames.history import ChatRow, Entry
-from tidings_sdk.frames.inbox import BroadcastUpdate, InboxUpdate
 from tidings_sdk.protocol import State
+from tidings_wire.frames.history import ChatRow, Entry
+from tidings_wire.frames.inbox import BroadcastUpdate, InboxUpdate
 
 
 class EventOrigin(StrEnum):

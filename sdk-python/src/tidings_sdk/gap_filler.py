@@ -8,10 +8,10 @@ from typing import Final, final
 from tidings_sdk.backoff import Backoff
 from tidings_sdk.errors import RequestTimeout
 from tidings_sdk.event_queue import EventQueue
-from tidings_sdk.frames.history import Entry, GetHistory, HistoryPage
-from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.positions import Positions
 from tidings_sdk.send_queues import RequestSender
+from tidings_wire.frames.history import Entry, GetHistory, HistoryPage
+from tidings_wire.frames.structs import Body, ErrorBody
 
 _PAGE: Final = 200
 _MAX_STALLS: Final = 5

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, final
 
 from tidings_sdk.errors import RequestRefused, TidingsError
-from tidings_sdk.frames.inbox import (
+from tidings_wire.frames.inbox import (
     BroadcastUpdate,
     GetCounts,
     InboxCounts,
@@ -18,7 +18,7 @@ from tidings_sdk.frames.inbox import (
     NotificationMark,
     NotificationPage,
 )
-from tidings_sdk.frames.structs import Body
+from tidings_wire.frames.structs import Body
 
 _WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 

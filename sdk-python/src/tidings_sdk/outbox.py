@@ -7,10 +7,10 @@ from collections import deque
 from typing import Final, NamedTuple, final
 
 from tidings_sdk.errors import OutboxFull
-from tidings_sdk.frames.history import Entry
-from tidings_sdk.frames.messages import CommitResult, Send
-from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.stores.store import OutboxEntry, Store
+from tidings_wire.frames.history import Entry
+from tidings_wire.frames.messages import CommitResult, Send
+from tidings_wire.frames.structs import Body, ErrorBody
 
 MAX_FAILURES: Final = 5
 """So often a server may fail at a row by its own mistake before those behind it get their turn."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import final
 
-from tidings_sdk.frames.history import Entry
+from tidings_wire.frames.history import Entry
 
 
 @dataclass(slots=True)

@@ -13,10 +13,11 @@ from typing import Final, NamedTuple, final
 from msgspec import DecodeError, ValidationError
 
 from tidings_sdk.codec import Response, decode_frame, encode_request
-from tidings_sdk.frames.ephemeral import PingPush, Pong
-from tidings_sdk.frames.registry import ANSWER_TO, PROTOCOL
-from tidings_sdk.frames.session import Connect, Reconnect, Resume, Resumed, ResumeRequired, Welcome
-from tidings_sdk.frames.structs import Body, ErrorBody
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.ephemeral import PingPush, Pong
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect, Reconnect, Resume, Resumed, ResumeRequired, Welcome
+from tidings_wire.frames.structs import Body, ErrorBody
 
 CONNECT_TIMEOUT_S: Final = 10.0
 GRACE_S: Final = 10.0
@@ -168,7 +169,7 @@ class ConnectionProtocol:
         asked = self._asked.pop(answer.id, None)
         if asked is None:
             return []
-        body = answer.as_form(ANSWER_TO[asked])
+        body = answer.as_form(REQUEST_BY_BODY[asked].answer)
         if asked is Connect:
             return self._welcomed(body)
         return self._resumed(body) if asked is Resume else [ResponseReceived(answer.id, body)]

@@ -11,8 +11,8 @@ from enum import StrEnum
 from math import inf
 from typing import final
 
-from tidings_sdk.frames.ephemeral import MemberWatermarks, Receipts
-from tidings_sdk.frames.history import Entry
+from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts
+from tidings_wire.frames.history import Entry
 
 
 class DeliveryStatus(StrEnum):

@@ -10,15 +10,16 @@ from tidings_sdk.backoff import Backoff
 from tidings_sdk.close_codes import ReconnectDecision
 from tidings_sdk.credentials import Credentials
 from tidings_sdk.errors import ClientStopped, CredentialRefused, ProtocolUnsupported
+from tidings_wire.close_codes import CloseCode
 
 _CLIENT_ERRORS: Final = range(400, 500)
 _LATER: Final = frozenset({408, 425, 429})
 _LOGIN: Final = frozenset(
     {
-        close_codes.CREDENTIAL_EXPIRED,
-        close_codes.CREDENTIAL_INVALID,
-        close_codes.SESSION_REVOKED,
-        close_codes.FORBIDDEN,
+        CloseCode.CREDENTIAL_EXPIRED,
+        CloseCode.CREDENTIAL_INVALID,
+        CloseCode.SESSION_REVOKED,
+        CloseCode.FORBIDDEN,
     }
 )
 
@@ -71,7 +72,7 @@ def _stop(code: int, reason: str) -> ClientStopped:
     said = f"The server closed with {code}: {reason}"
     if code in _LOGIN:
         return CredentialRefused(said, code)
-    return (ProtocolUnsupported if code == close_codes.PROTOCOL_UNSUPPORTED else ClientStopped)(said, code)
+    return (ProtocolUnsupported if code == CloseCode.PROTOCOL_UNSUPPORTED else ClientStopped)(said, code)
 
 
 def _requested_delay_ms(body: bytes | bytearray) -> int | None:

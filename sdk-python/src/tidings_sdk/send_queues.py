@@ -10,8 +10,6 @@ from typing import Final, Protocol, final
 from tidings_sdk.backoff import Backoff
 from tidings_sdk.errors import RequestTimeout
 from tidings_sdk.events import MessageSent
-from tidings_sdk.frames.history import GetHistory, HistoryPage
-from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.outbox import (
     Accepted,
     CatchUpFirst,
@@ -26,6 +24,8 @@ from tidings_sdk.outbox import (
 )
 from tidings_sdk.positions import Positions
 from tidings_sdk.stores.store import OutboxEntry, Request
+from tidings_wire.frames.history import GetHistory, HistoryPage
+from tidings_wire.frames.structs import Body, ErrorBody
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

@@ -22,8 +22,6 @@ from tidings_sdk.codec import encode_request
 from tidings_sdk.credentials import Credentials
 from tidings_sdk.errors import ClientStopped, RequestTimeout, TidingsError
 from tidings_sdk.events import ConnectionStateChanged
-from tidings_sdk.frames.session import Welcome
-from tidings_sdk.frames.structs import Body, ErrorBody
 from tidings_sdk.protocol import (
     Abandon,
     Authenticated,
@@ -39,6 +37,8 @@ from tidings_sdk.protocol import (
 )
 from tidings_sdk.reconnect_policy import ReconnectPolicy
 from tidings_sdk.token_bucket import TokenBucket
+from tidings_wire.frames.session import Welcome
+from tidings_wire.frames.structs import Body, ErrorBody
 
 SDK = "tidings-python/0.1.0"
 _MAX_FRAME_BYTES = 16 * 2**20

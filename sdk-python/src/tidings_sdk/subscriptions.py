@@ -9,9 +9,9 @@ from typing import Final, final
 
 from tidings_sdk.backoff import Backoff
 from tidings_sdk.errors import RequestTimeout
-from tidings_sdk.frames.ephemeral import Subscribe, Unsubscribe
-from tidings_sdk.frames.structs import ErrorBody
 from tidings_sdk.send_queues import RequestSender
+from tidings_wire.frames.ephemeral import Subscribe, Unsubscribe
+from tidings_wire.frames.structs import ErrorBody
 
 MAX_SUBSCRIPTIONS: Final = 100
 """In a frame."""

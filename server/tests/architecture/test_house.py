@@ -18,6 +18,7 @@ SOURCE = ROOT / "server" / "src" / "tidings"
 SDK = ROOT / "sdk-python" / "src" / "tidings_sdk"
 TERMINAL = ROOT / "terminal" / "src" / "tidings_terminal"
 HARNESS = ROOT / "harness" / "src" / "tidings_harness"
+WIRE = ROOT / "wire" / "src" / "tidings_wire"
 MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 40
 AVOIDED_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "base"}
@@ -60,7 +61,7 @@ def _violations(path: Path) -> Iterator[str]:
         yield f"the file has more than {MAX_FILE_LINES} lines: split it by role"
     if path.stem in AVOIDED_NAMES:
         yield "the file name does not state a subject"
-    if not {SOURCE, SDK, TERMINAL, HARNESS} & set(path.parents):
+    if not {SOURCE, WIRE, SDK, TERMINAL, HARNESS} & set(path.parents):
         return
     tree = ast.parse(text)
     if not ast.get_docstring(tree):
@@ -122,7 +123,7 @@ def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> N
     avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
     found = [
         p.relative_to(ROOT)
-        for p in chain(*(folder.rglob("*.py") for folder in (SOURCE, SDK, TERMINAL, HARNESS)))
+        for p in chain(*(folder.rglob("*.py") for folder in (SOURCE, WIRE, SDK, TERMINAL, HARNESS)))
         if avoided.search(p.read_text())
     ]
     assert found == []
@@ -135,19 +136,21 @@ def test_every_command_is_in_the_reference() -> None:
 
 def test_every_dependency_is_explained() -> None:
     server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]
+    wire = tomllib.loads((ROOT / "wire/pyproject.toml").read_text())["project"]
     sdk = tomllib.loads((ROOT / "sdk-python/pyproject.toml").read_text())["project"]
     terminal = tomllib.loads((ROOT / "terminal/pyproject.toml").read_text())["project"]
     harness = tomllib.loads((ROOT / "harness/pyproject.toml").read_text())["project"]
     workspace = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     lists = [
         server["dependencies"],
+        wire["dependencies"],
         sdk["dependencies"],
         terminal["dependencies"],
         harness["dependencies"],
         *server["optional-dependencies"].values(),
         *workspace.values(),
     ]
-    ours = {"tidings", "tidings-sdk", "tidings-terminal", "tidings-harness"}
+    ours = {"tidings", "tidings-wire", "tidings-sdk", "tidings-terminal", "tidings-harness"}
     names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - ours
     page = (ROOT / "docs/explanation/dependencies.md").read_text()
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []

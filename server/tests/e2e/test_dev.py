@@ -247,7 +247,7 @@ def _lives(process: psutil.Process) -> bool:
 
 def test_fresh_forgets_and_colours_can_be_switched_off(desk: Desk, kept: dict[str, Any]) -> None:
     third = desk.start("--fresh", NO_COLOR="1")
-    assert "what was kept here is forgotten" in third.text
+    assert "the data of this directory was deleted" in third.text
     now = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())
     assert now["server"] != kept["server"]
     assert sorted(texts(desk, desk.client["chats"]["group"])) == [

@@ -26,7 +26,7 @@ from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 WITHIN_S = 10.0
 """What is promised."""

@@ -12,7 +12,7 @@ from fixtures.loops import until
 
 from tidings.gateway.transport.websockets_transport import BackendName
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 MESSAGE = {"client_message_id": "k-1", "after": 1, "text": "Hello!"}
 

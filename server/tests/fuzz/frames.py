@@ -26,10 +26,10 @@ from tidings.gateway.protocol_state import (
     WriteFrame,
 )
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.codec import encode_response
-from tidings.wire.frames.session import Connect, Resume
-from tidings.wire.frames.structs import Ok
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.codec import encode_response
+from tidings_wire.frames.session import Connect, Resume
+from tidings_wire.frames.structs import Ok
 
 STRICT, PATIENT = ConnectionLimits(), ConnectionLimits(faults=200, fault_every_s=0.05)
 FRAMES_PER_S = 40

@@ -20,8 +20,8 @@ from load.connecting_devices import connect_frame, text
 
 from fuzz.mutation import mutated
 from tidings.gateway.transport.ports import SocketCloseCode as SocketCode
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.registry import PUSH_OF
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.registry import PUSH_OF
 
 AT_ONCE = 24
 IN_A_WRITE = 12

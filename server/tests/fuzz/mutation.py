@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tidings.wire.frames.registry import REQUESTS as KINDS
+from tidings_wire.frames.registry import REQUESTS as KINDS
 from tools.protocol.samples.refused import REFUSED
 from tools.protocol.samples.requests import REQUESTS
 

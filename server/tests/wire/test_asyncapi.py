@@ -14,8 +14,8 @@ import msgspec
 import pytest
 from fuzz.mutation import mutated
 
-from tidings.wire.codec import DecodedRequest, InvalidFrame, decode
-from tidings.wire.frames.registry import PUSHES, REQUEST_OF, REQUESTS
+from tidings_wire.codec import DecodedRequest, InvalidFrame, decode
+from tidings_wire.frames.registry import PUSHES, REQUEST_OF, REQUESTS
 from tools.protocol import asyncapi, schema
 from tools.protocol.samples.refused import REFUSED
 from tools.protocol.samples.requests import Sample

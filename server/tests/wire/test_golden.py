@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
-from tidings.wire.frames.registry import PUSH_OF, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
-from tidings.wire.frames.registry import PUSHES as PUSH_KINDS
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
+from tidings_wire.frames.registry import PUSH_OF, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
+from tidings_wire.frames.registry import PUSHES as PUSH_KINDS
+from tidings_wire.frames.structs import ErrorBody
 from tools.protocol.samples.refused import REFUSED
 from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
 from tools.protocol.samples.requests import Sample

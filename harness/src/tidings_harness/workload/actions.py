@@ -17,8 +17,8 @@ from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.sdk_device import SdkDevice
 from tidings_harness.workload.target import RestClient
 from tidings_sdk.errors import RequestTimeout
-from tidings_sdk.frames.messages import CommitResult, Send
-from tidings_sdk.frames.structs import Body, ErrorBody
+from tidings_wire.frames.messages import CommitResult, Send
+from tidings_wire.frames.structs import Body, ErrorBody
 
 _MAX_IN_FLIGHT: Final = 64
 _STALE_BY: Final = 7

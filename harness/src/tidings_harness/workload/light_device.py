@@ -16,9 +16,6 @@ from tidings_harness.workload.run_state import RunState, SeenEntry
 from tidings_harness.workload.target import TargetInstallation
 from tidings_sdk.codec import decode_frame, encode_request
 from tidings_sdk.errors import RequestTimeout
-from tidings_sdk.frames.ephemeral import Ack
-from tidings_sdk.frames.history import ChatRow, ChatRows, Entries, Entry, EntryPush, GetHistory, HistoryPage
-from tidings_sdk.frames.structs import Body
 from tidings_sdk.protocol import (
     Abandon,
     Authenticated,
@@ -31,6 +28,9 @@ from tidings_sdk.protocol import (
     ResponseReceived,
     Write,
 )
+from tidings_wire.frames.ephemeral import Ack
+from tidings_wire.frames.history import ChatRow, ChatRows, Entries, Entry, EntryPush, GetHistory, HistoryPage
+from tidings_wire.frames.structs import Body
 
 _SDK: Final = "tidings-harness/0.1.0"
 _ACK_EVERY_S: Final = 1.0

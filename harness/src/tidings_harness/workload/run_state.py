@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, final
 
 from tidings_harness.history.events import EntryCategory, EventKind
 from tidings_harness.history.recorder import Recorder
-from tidings_sdk.frames.history import Entry
+from tidings_wire.frames.history import Entry
 
 _OTHER: Final = 1 << 62
 _DIGITS: Final = 16

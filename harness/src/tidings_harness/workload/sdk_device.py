@@ -22,8 +22,8 @@ from tidings_sdk import (
     Timeouts,
 )
 from tidings_sdk.events import LOG_EVENTS, InstallationRestored
-from tidings_sdk.frames.history import Entry
 from tidings_sdk.protocol import State
+from tidings_wire.frames.history import Entry
 
 _TIMEOUTS: Final = Timeouts(backoff_first_s=0.05, backoff_longest_s=1.0)
 _MAX_EVENTS: Final = 10_000

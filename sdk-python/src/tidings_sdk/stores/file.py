@@ -7,9 +7,9 @@ from typing import Final, final
 import msgspec
 
 from tidings_sdk.errors import StoreInUse
-from tidings_sdk.frames.history import ChatRow
-from tidings_sdk.frames.registry import NAME_OF, REQUESTS
 from tidings_sdk.stores.store import OutboxEntry, StoredState, StoreOwner
+from tidings_wire.frames.history import ChatRow
+from tidings_wire.frames.registry import REQUEST_BY_BODY, REQUEST_OF
 
 # A lost `after` would make a second message of a repeat, so every commit waits for the disk.
 _SCHEMA: Final = """
@@ -65,7 +65,13 @@ class FileStore:
     def add(self, row: OutboxEntry) -> None:
         self._file.execute(
             "INSERT INTO outbox (chat, key, kind, request, epoch) VALUES (?, ?, ?, ?, ?)",
-            (row.chat, row.key, NAME_OF[type(row.request)], msgspec.json.encode(row.request), row.epoch),
+            (
+                row.chat,
+                row.key,
+                REQUEST_BY_BODY[type(row.request)].name,
+                msgspec.json.encode(row.request),
+                row.epoch,
+            ),
         )
 
     def change(self, row: OutboxEntry) -> None:
@@ -95,4 +101,4 @@ class FileStore:
 
 
 def _row(kind: str, request: bytes, epoch: int | None) -> OutboxEntry:
-    return OutboxEntry(msgspec.json.decode(request, type=REQUESTS[kind][0]), epoch)  # type: ignore[arg-type]  # by its kind
+    return OutboxEntry(msgspec.json.decode(request, type=REQUEST_OF[kind].body), epoch)  # type: ignore[arg-type]  # by its kind

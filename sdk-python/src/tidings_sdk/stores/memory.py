@@ -2,8 +2,8 @@
 
 from typing import final
 
-from tidings_sdk.frames.history import ChatRow
 from tidings_sdk.stores.store import OutboxEntry, StoredState, StoreOwner
+from tidings_wire.frames.history import ChatRow
 
 
 @final

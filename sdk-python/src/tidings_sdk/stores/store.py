@@ -6,8 +6,8 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tidings_sdk.frames.history import ChatRow
-from tidings_sdk.frames.messages import Edit, React, Redact, Send
+from tidings_wire.frames.history import ChatRow
+from tidings_wire.frames.messages import Edit, React, Redact, Send
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The composition root: settings, the command line, and (as they come) one file per process."""
+"""The composition root: settings, wiring, and one file for each process."""

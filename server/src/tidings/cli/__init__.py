@@ -1,6 +1,6 @@
 """The `tidings` command. Commands are loaded when they are called, so that `--help` is quick.
 
-Other packages bring commands of their own by an entry point: nothing of the server knows them.
+Other packages add commands with an entry point; the server does not depend on them.
 """
 
 import importlib
@@ -17,40 +17,40 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.component import ExitCode
 
 COMMANDS = {
-    "broadcast": "Notifications to everyone or to a segment: send, ramp, halt, recall, ask beforehand.",
-    "config": "What is set, where it came from, and what can be set.",
-    "dev": "Everything at once on this machine: engines, processes, people to try with.",
-    "doctor": "What is wrong with this installation, why it matters, what to do.",
+    "broadcast": "Broadcasts to everyone or to a segment: send, ramp, halt, recall, estimate.",
+    "config": "Check and show the settings.",
+    "dev": "Run everything on this machine: engines, processes, demo users.",
+    "doctor": "Find problems of this installation and how to solve them.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "explain": "Explain an error code.",
-    "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
-    "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
+    "inbox": "Inboxes of a tenant: settings, sends, and the explanation of a count.",
+    "job": "Jobs of sends and recalls: show progress, pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
-    "restored": "After a backup was put back, or a standby took over: a new epoch.",
+    "restored": "Finish a restore from a backup or a failover: start a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notifications.",
-    "relay": "What the relay can't put right by itself: the repair job.",
-    "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
+    "relay": "Repair chats that the relay cannot repair automatically.",
+    "segment": "Segments for broadcasts: predicates over profiles, and versioned lists.",
     "tables": "The DynamoDB tables: plan, apply, check.",
-    "tenant": "Tenants: what they have set, their keys and API keys.",
-    "token": "Users' tokens: mint one to try, or see why one is refused.",
+    "tenant": "Tenants: settings, keys and API keys.",
+    "token": "Tokens of users: mint one for a test, or check why one is refused.",
     "topics": "The Kafka topics: plan, apply, check.",
-    "trace": "Where a message is: handled, pushed, read, waiting, or why not.",
+    "trace": "Trace a message: handled, pushed, read, queued, and why not.",
     "user": "Users and their sessions.",
 }
 
 PLUGIN_GROUP: Final = "tidings.commands"
-"""The group of entry points. What such a command does is said by the summary of the package that brings it."""
+"""The group of entry points. The summary of the package describes its command."""
 
 
 @cache
 def plugin_commands() -> dict[str, EntryPoint]:
-    """Commands of other packages; one of ours is not replaced."""
+    """Return the commands of other packages. They cannot replace a command of Tidings."""
     return {found.name: found for found in entry_points(group=PLUGIN_GROUP) if found.name not in COMMANDS}
 
 
 def _summary(found: EntryPoint) -> str:
-    told = found.dist.metadata["Summary"] if found.dist else ""
-    return f"{told}." if told else f"Of {found.value}."
+    summary = found.dist.metadata["Summary"] if found.dist else ""
+    return f"{summary}." if summary else f"From {found.value}."
 
 
 class _Lazy(click.Group):
@@ -81,9 +81,9 @@ class _Lazy(click.Group):
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        told = COMMANDS | {name: _summary(found) for name, found in plugin_commands().items()}
+        summaries = COMMANDS | {name: _summary(found) for name, found in plugin_commands().items()}
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(told.items()))
+            formatter.write_dl(sorted(summaries.items()))
 
 
 def _summarize(command: click.Command) -> None:
@@ -97,11 +97,14 @@ def _summarize(command: click.Command) -> None:
 @click.command(cls=_Lazy)
 @click.version_option(package_name="tidings")
 def tidings() -> None:
-    """Tidings: a messaging backend that a team runs itself."""
+    """Tidings: self-hosted chat and notifications."""
 
 
 def main() -> None:
-    """Run the command; a known error is told in full, never as a traceback, and ends with 1; faulty settings with 2."""
+    """Run the command.
+
+    A known error is printed with its hint, without a traceback. The exit code is 1, and 2 for invalid settings.
+    """
     try:
         # outside its standalone mode click returns the code of an Exit instead of raising it
         sys.exit(tidings.main(standalone_mode=False))

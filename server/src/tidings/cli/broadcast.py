@@ -16,21 +16,21 @@ from tidings.kernel.ids import TenantId
 
 @click.group(name="broadcast")
 def group() -> None:
-    """Notifications to everyone or to a segment: nothing is copied, users merge them at read."""
+    """Broadcasts to everyone or to a segment. They are stored once, and merged into each inbox when it is read."""
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.option("--message", required=True, help="What it says, as JSON.")
-@click.option("--segment", help="Only its users.  [default: everyone]")
-@click.option("--category", help="One of the inbox's.")
-@click.option("--starts-at", help="As 2026-12-01T08:00:00Z.  [default: now]")
-@click.option("--expires-at", help="90 days after its start at the latest.")
+@click.option("--message", required=True, help="The message, as JSON.")
+@click.option("--segment", help="Send to the users of this segment.  [default: everyone]")
+@click.option("--category", help="A category of the inbox.")
+@click.option("--starts-at", help="Start, such as 2026-12-01T08:00:00Z.  [default: now]")
+@click.option("--expires-at", help="Expiry, at most 90 days after the start.")
 @click.option(
     "--step", "steps", multiple=True, help="PERCENT or PERCENT@SECONDS after the start; several make a ramp."
 )
-@click.option("--track-reads", is_flag=True, help="Note who reads it, by one write each.")
+@click.option("--track-reads", is_flag=True, help="Record each reader, with one write for each.")
 @click.option("--key", help="A repeat with the same key is the same broadcast.")
 def send(
     tenant: str,
@@ -45,7 +45,7 @@ def send(
     track_reads: bool,
     key: str | None,
 ) -> None:
-    """Send a notification to everyone, or to a segment: every reader has it within a second."""
+    """Send a broadcast to everyone, or to a segment. Every reader sees it within a second."""
     wish = BroadcastRequest(
         message=parse_object(message),
         segment=segment,
@@ -66,7 +66,7 @@ def send(
 @click.argument("inbox")
 @click.argument("notification")
 def show(tenant: str, inbox: str, notification: str) -> None:
-    """How far NOTIFICATION is; once it was recalled, since when nobody sees it."""
+    """Show the state of a broadcast: its share of users, and the time of a recall."""
     _show(tenant, inbox, notification)
 
 
@@ -76,7 +76,7 @@ def show(tenant: str, inbox: str, notification: str) -> None:
 @click.argument("notification")
 @click.argument("percent", type=click.IntRange(1, 100))
 def ramp(tenant: str, inbox: str, notification: str, percent: int) -> None:
-    """Show NOTIFICATION to PERCENT of its users."""
+    """Show the broadcast to PERCENT of its users."""
     run_with_inboxes(
         lambda cases: cases.broadcast.ramp(TenantId(tenant), inbox, NotificationId(notification), percent)
     )
@@ -88,7 +88,7 @@ def ramp(tenant: str, inbox: str, notification: str, percent: int) -> None:
 @click.argument("inbox")
 @click.argument("notification")
 def halt(tenant: str, inbox: str, notification: str) -> None:
-    """No further step of NOTIFICATION, also of those that are planned; who has it keeps it."""
+    """Stop all further steps of a ramp. Users who have the broadcast keep it."""
     run_with_inboxes(
         lambda cases: cases.broadcast.halt(TenantId(tenant), inbox, NotificationId(notification))
     )
@@ -100,17 +100,19 @@ def halt(tenant: str, inbox: str, notification: str) -> None:
 @click.argument("inbox")
 @click.argument("notification")
 def recall(tenant: str, inbox: str, notification: str) -> None:
-    """Hide NOTIFICATION from everybody, and empty what it said."""
+    """Hide the broadcast from all users, and delete its content."""
     run_with_inboxes(lambda cases: cases.recall.redact(TenantId(tenant), inbox, NotificationId(notification)))
     _show(tenant, inbox, notification)
 
 
 @group.command()
 @click.argument("tenant")
-@click.option("--segment", help="Only its users.  [default: everyone]")
-@click.option("--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Of its users.")
+@click.option("--segment", help="Send to the users of this segment.  [default: everyone]")
+@click.option(
+    "--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Share of the users."
+)
 def estimate(tenant: str, segment: str | None, percent: int) -> None:
-    """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
+    """Estimate how many users with a profile a broadcast would reach, and its cost. Writes nothing."""
     reach = run_with_inboxes(
         lambda cases: cases.broadcasts.reach.estimate(TenantId(tenant), segment)
     ).of_percent(percent)
@@ -127,15 +129,17 @@ def _show(tenant: str, inbox: str, notification: str) -> None:
         )
         reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        echo(f"notification   {notification}\nto       {_whom(content)}")
+        echo(f"notification   {notification}\nto       {_recipients(content)}")
         echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
-            echo(f"recalled {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}")
+            echo(
+                f"recalled {format_ms(redacted_ms)}, hidden everywhere by {format_ms(redacted_ms + STALE_MS)}"
+            )
 
     run_with_inboxes(found)
 
 
-def _whom(content: NotificationContent) -> str:
+def _recipients(content: NotificationContent) -> str:
     return "everyone" if content.reach == EVERYONE else f"segment {content.reach}"
 
 
@@ -143,11 +147,11 @@ def _ms(text: str | None) -> int | None:
     try:
         return None if text is None else parse_ms(text)
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no time: 2026-12-01T08:00:00Z is one") from error
+        raise click.BadParameter(f"{text!r} is not a time like 2026-12-01T08:00:00Z") from error
 
 
 def _step(text: str) -> RolloutStep:
     percent, _, after_s = text.partition("@")
     if not percent.isdecimal() or not (after_s or "0").isdecimal():
-        raise click.BadParameter(f"{text!r} is no step: 25 or 25@3600 is one")
+        raise click.BadParameter(f"{text!r} is not a step like 25 or 25@3600")
     return RolloutStep(int(percent), int(after_s or 0))

@@ -8,12 +8,12 @@ from tidings.cli.output import SafeConsole, SafeTable, echo
 
 @click.group(name="config")
 def group() -> None:
-    """What is set, where it came from, and what can be set."""
+    """Check and show the settings."""
 
 
 @group.command()
 def check() -> None:
-    """Read all settings; fails with every fault that is in them."""
+    """Read all settings, and fail with a list of all errors."""
     loaded = load()
     echo(f"ok: {len(loaded.sources)} of {len(FIELDS)} settings given, the rest are defaults")
 

@@ -29,10 +29,10 @@ def group() -> None:
 @group.command()
 @click.argument("names", nargs=-1, type=_ENGINES)
 @click.option("--dynamo", type=_DYNAMO, help="Amazon's DynamoDB Local, or dynoxide for load and crash tests.")
-@click.option("--on-disk", is_flag=True, help="Keep the data over a stop.")
+@click.option("--on-disk", is_flag=True, help="Keep the data after a stop.")
 @click.option("--brokers", type=click.Choice(["1", "3"]), help="Kafka brokers; 3 are replicated.")
 def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, brokers: str | None) -> None:
-    """Start NAMES, or all that the settings do not place elsewhere. What runs already stays as it is."""
+    """Start NAMES, or all engines that the settings do not place elsewhere. Running engines are not changed."""
     loaded = load()
     chosen = loaded.settings.engines
     wanted = frozenset(Engine(name) for name in names) or frozenset(Engine) - remote_engines(loaded).keys()
@@ -49,28 +49,28 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
         ready_timeout_s=chosen.ready_timeout_s,
     )
     began = time.monotonic()
-    with _working(loaded) as fleet:
-        before = {r.node.name for r in fleet.status() if r.is_alive}
-        running = fleet.start(wish)
+    with _working(loaded) as cluster:
+        before = {r.node.name for r in cluster.status() if r.is_alive}
+        running = cluster.start(wish)
     _show(running, loaded)
     fresh = [r for r in running if r.node.name not in before]
     echo(f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already")
-    echo(f"logs: {fleet.logs}")
+    echo(f"logs: {cluster.logs}")
 
 
 @group.command()
 def stop() -> None:
-    """End them. Nothing stays but logs, and data that was started with --on-disk."""
-    with _working(load()) as fleet:
-        stopped = fleet.stop()
+    """Stop the engines. Logs are kept, and the data of engines started with --on-disk."""
+    with _working(load()) as cluster:
+        stopped = cluster.stop()
     echo(f"stopped: {', '.join(r.node.name for r in stopped)}" if stopped else "nothing was running")
 
 
 @group.command()
 def status() -> None:
-    """What runs, where, with which memory; fails if something that should run does not."""
+    """Show the running engines, their addresses and memory. Fails if an engine has died."""
     loaded = load()
-    running = _fleet(loaded).status()
+    running = _cluster(loaded).status()
     _show(running, loaded)
     if any(not r.is_alive for r in running):
         raise click.exceptions.Exit(1)
@@ -80,28 +80,28 @@ def status() -> None:
 @click.argument("name", required=False, type=_ENGINES)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def wipe(name: str | None, *, yes: bool) -> None:
-    """Empty NAME, or all: data goes, what runs is killed and starts again empty on the same port."""
+    """Delete the data of NAME, or of all. Running engines are killed, and start empty on the same port."""
     if not yes:
         click.confirm(f"Delete everything in {name or 'all engines'} of this directory?", abort=True)
     loaded = load()
-    with _working(loaded) as fleet:
-        fleet.wipe(Engine(name) if name else None)
-    _show(fleet.status(), loaded)
+    with _working(loaded) as cluster:
+        cluster.wipe(Engine(name) if name else None)
+    _show(cluster.status(), loaded)
 
 
 @group.command()
-@click.option("--dynamo", type=_DYNAMO, multiple=True, help="Default: as set; give both to have both.")
+@click.option("--dynamo", type=_DYNAMO, multiple=True, help="Default: as set; may be repeated.")
 def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
-    """Fetch what a start needs, so that the first one is quick and works without a network."""
+    """Download the engines, so that the first start is quick and needs no network."""
     loaded = load()
-    with _working(loaded) as fleet:
+    with _working(loaded) as cluster:
         for kind in dynamo or (loaded.settings.engines.dynamo,):
             for runner in engine_modules(StartRequest(dynamo=kind)):
-                RUNNERS[runner].install(fleet.cache, fleet.progress)
-    echo(f"everything is there: {fleet.cache.path}")
+                RUNNERS[runner].install(cluster.cache, cluster.progress)
+    echo(f"all engines are downloaded: {cluster.cache.path}")
 
 
-def _fleet(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -> LocalCluster:
+def _cluster(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -> LocalCluster:
     chosen = loaded.settings.engines
     cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
     return LocalCluster(chosen.data_dir, cache, progress)
@@ -109,7 +109,7 @@ def _fleet(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -
 
 @contextmanager
 def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
-    """A fleet that tells what it is doing: a bar on a terminal, a line per step elsewhere."""
+    """Yield a cluster that shows its progress: a bar on a terminal, a line for each step elsewhere."""
     console = SafeConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -123,7 +123,7 @@ def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
                 echo(f"{step} …", err=True)
             bar.update(task, description=what, completed=done, total=total or None)
 
-        yield _fleet(loaded, progress)
+        yield _cluster(loaded, progress)
 
 
 def _show(running: list[RunningEngine], loaded: LoadedSettings) -> None:
@@ -156,7 +156,7 @@ def _state(running: RunningEngine) -> tuple[str, str, str, str]:
 
 
 def _reach(where: str) -> str:
-    """For addresses that show: does the port answer? `aws` and hidden URLs are not tried here."""
+    """Return whether the port of an address answers. `aws` and hidden URLs are not tried."""
     host, _, port = where.partition(",")[0].removeprefix("http://").removeprefix("https://").rpartition(":")
     if not host or not port.isdigit():
         return "not tried"

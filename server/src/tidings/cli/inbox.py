@@ -34,7 +34,7 @@ _PROGRESS_EVERY_S = 1.0
 
 @click.group(name="inbox")
 def group() -> None:
-    """Inboxes of a tenant: what they take, sends, and why a count is what it is."""
+    """Inboxes of a tenant: settings, sends, and the explanation of a count."""
 
 
 class _InboxOptions(TypedDict):
@@ -54,23 +54,23 @@ class _InboxOptions(TypedDict):
 @click.option("--title", help="For people.  [default: the name]")
 @click.option("--description", help="For people.")
 @click.option(
-    "--category", multiple=True, help="One that notifications may have; those that are not named are retired."
+    "--category",
+    multiple=True,
+    help="A category of notifications; may be repeated. Categories that are left out are retired.",
 )
 @click.option(
     "--schema-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A JSON Schema (2020-12) that messages must fit.",
+    help="A JSON Schema (2020-12) for messages.",
 )
-@click.option("--retention-days", type=int, help="How long notifications are kept; 0: for ever.")
+@click.option("--retention-days", type=int, help="How long notifications are kept; 0: forever.")
+@click.option("--expires-after-s", type=int, help="Expiry of a notification; 0: with its retention.")
+@click.option("--default-category", help="The category of notifications that are sent without one.")
 @click.option(
-    "--expires-after-s", type=int, help="How long a notification lives; 0: until retention ends it."
-)
-@click.option("--default-category", help="Of notifications that are sent without one.")
-@click.option(
-    "--known-users/--all-users", default=None, help="Whether only users with a profile get its notifications."
+    "--known-users/--all-users", default=None, help="Whether only users with a profile receive notifications."
 )
 def set_(tenant: str, inbox: str, **given: Unpack[_InboxOptions]) -> None:
-    """Make INBOX of TENANT, or change what is given of it. Holds everywhere at once, and within five seconds where the word is lost."""
+    """Create INBOX of TENANT, or change the given settings. Applies everywhere within five seconds."""
 
     async def act(cases: InboxServices) -> Inbox:
         new = new_inbox(inbox, await cases.defaults.read(TenantId(tenant)))
@@ -83,10 +83,12 @@ def set_(tenant: str, inbox: str, **given: Unpack[_InboxOptions]) -> None:
 
 @group.command()
 @click.argument("tenant")
-@click.option("--retention-days", type=int, help="How long a new inbox keeps notifications; 0: for ever.")
-@click.option("--known-users/--all-users", default=None, help="Whether only users with a profile get them.")
+@click.option("--retention-days", type=int, help="How long a new inbox keeps notifications; 0: forever.")
+@click.option(
+    "--known-users/--all-users", default=None, help="Whether only users with a profile receive them."
+)
 def defaults(tenant: str, *, retention_days: int | None, known_users: bool | None) -> None:
-    """What new inboxes of TENANT get if nothing else is said. Changes what is given of it; those that there are stay as they are."""
+    """Show or change the settings of new inboxes of TENANT. Existing inboxes do not change."""
 
     def wish(before: InboxDefaults) -> InboxDefaults:
         return InboxDefaults(
@@ -106,14 +108,14 @@ def defaults(tenant: str, *, retention_days: int | None, known_users: bool | Non
 @click.argument("tenant")
 @click.argument("inbox")
 def show(tenant: str, inbox: str) -> None:
-    """What INBOX of TENANT is."""
+    """Show INBOX of TENANT."""
     _show(run_with_inboxes(lambda cases: cases.inboxes.read(TenantId(tenant), inbox)))
 
 
 @group.command(name="list")
 @click.argument("tenant")
 def list_(tenant: str) -> None:
-    """The inboxes of TENANT."""
+    """List the inboxes of TENANT."""
     found: Sequence[Inbox] = run_with_inboxes(lambda cases: cases.inboxes.listed(TenantId(tenant)))
     table = SafeTable("inbox", "title", "categories", "retention")
     for each in found:
@@ -124,15 +126,15 @@ def list_(tenant: str) -> None:
 @group.command()
 @click.argument("tenant")
 @click.argument("inbox")
-@click.option("--to", "users", multiple=True, help="A user; several add up.")
+@click.option("--to", "users", multiple=True, help="A user; may be repeated.")
 @click.option(
     "--to-file",
     type=click.File(),
-    help="Users, one to a line: up to 100,000.",
+    help="A file with users, one in each line: up to 100,000.",
 )
-@click.option("--message", required=True, help="What it says, as JSON.")
-@click.option("--category", help="One of the inbox's.")
-@click.option("--key", help="A repeat with the same key is the same notification.")
+@click.option("--message", required=True, help="The message, as JSON.")
+@click.option("--category", help="A category of the inbox.")
+@click.option("--key", help="A repeat with the same key sends nothing new.")
 def send(
     tenant: str,
     inbox: str,
@@ -143,7 +145,7 @@ def send(
     category: str | None,
     key: str | None,
 ) -> None:
-    """Send a notification to named users; `tidings job watch` tells how far it is."""
+    """Send a notification to users. `tidings job watch` shows the progress."""
     named = [*users, *(line.strip() for line in to_file or () if line.strip())]
     wish = SendNotificationRequest(
         user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
@@ -158,11 +160,11 @@ def send(
 @click.argument("user")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
-    """Which notifications make up USER's counts, and why the others do not."""
+    """Show which notifications are in USER's counts, and why the others are not."""
     owner = InboxKey(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
     explained = run_with_inboxes(lambda cases: cases.queries.explain(owner, limit))
-    sheet = explained.snapshot
-    echo(f"unread {sheet.total}, unseen {sheet.unseen}")
+    explanation = explained.snapshot
+    echo(f"unread {explanation.total}, unseen {explanation.unseen}")
     table = SafeTable("notification", "counted", "why", "since")
     for row, is_counted, why, at_ms in explained.reasons:
         table.add_row(row.id, "yes" if is_counted else "", why.value, format_ms(at_ms))
@@ -227,7 +229,7 @@ def parse_object(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"This is no JSON object: {error}") from error
+        raise TidingsError(Code.REQUEST_INVALID, f"Not a JSON object: {error}") from error
 
 
 def _show_defaults(defaults: InboxDefaults) -> None:
@@ -236,7 +238,7 @@ def _show_defaults(defaults: InboxDefaults) -> None:
 
 
 def _kept(days: int | None) -> str:
-    return "for ever" if days is None else f"{days} days"
+    return "forever" if days is None else f"{days} days"
 
 
 def _show(inbox: Inbox) -> None:

@@ -20,14 +20,14 @@ _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 
 @click.group(name="job")
 def group() -> None:
-    """Jobs: how far sends and recalls are; pause, resume, cancel."""
+    """Jobs of sends and recalls: show progress, pause, resume, cancel."""
 
 
 @group.command(name="list")
 @click.argument("tenant")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 200))
 def list_(tenant: str, limit: int) -> None:
-    """The jobs of TENANT, newest first."""
+    """List the jobs of TENANT, newest first."""
     page = _run(lambda track: track.listed(TenantId(tenant), limit))
     table = SafeTable("job", "kind", "inbox", "state", "done", "failed", "created")
     for each in page.jobs:
@@ -42,16 +42,16 @@ def list_(tenant: str, limit: int) -> None:
 @click.argument("tenant")
 @click.argument("job")
 def show(tenant: str, job: str) -> None:
-    """How far JOB of TENANT is."""
+    """Show the progress of JOB."""
     echo(job_line(_run(lambda track: track.progress(TenantId(tenant), JobId(job)))))
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("job")
-@click.option("--every-s", default=0.5, show_default=True, help="How often to look.")
+@click.option("--every-s", default=0.5, show_default=True, help="Seconds between updates.")
 def watch(tenant: str, job: str, every_s: float) -> None:
-    """Show JOB as a bar until it is over. Ends with an error if it was cancelled."""
+    """Show the progress of JOB until it ends. Fails if it was cancelled."""
     state = asyncio.run(_watch(TenantId(tenant), JobId(job), every_s))
     if state is JobState.CANCELLED:
         raise TidingsError(Code.NO_CHANGE, "The job was cancelled.")
@@ -61,7 +61,7 @@ def watch(tenant: str, job: str, every_s: float) -> None:
 @click.argument("tenant")
 @click.argument("job")
 def pause(tenant: str, job: str) -> None:
-    """Stop JOB where it is. Chunks that are at work are finished."""
+    """Pause JOB. Chunks in progress are finished."""
     echo(job_line(_run(lambda track: track.pause(TenantId(tenant), JobId(job)))))
 
 
@@ -69,7 +69,7 @@ def pause(tenant: str, job: str) -> None:
 @click.argument("tenant")
 @click.argument("job")
 def resume(tenant: str, job: str) -> None:
-    """Go on with JOB."""
+    """Resume JOB."""
     echo(job_line(_run(lambda track: track.resume(TenantId(tenant), JobId(job)))))
 
 
@@ -77,7 +77,7 @@ def resume(tenant: str, job: str) -> None:
 @click.argument("tenant")
 @click.argument("job")
 def cancel(tenant: str, job: str) -> None:
-    """End JOB for good. What was done stays done."""
+    """Cancel JOB permanently. Finished chunks are not undone."""
     echo(job_line(_run(lambda track: track.cancel(TenantId(tenant), JobId(job)))))
 
 
@@ -86,16 +86,16 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
         TextColumn("{task.fields[state]:>9}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[text]}"),
         console=SafeConsole(),
     )
     async with open_inbox_services() as cases:
         at = await cases.jobs.progress(tenant, job)  # a job that does not exist is reported without a bar
         with bar:
-            task = bar.add_task("", total=at.job.total, state="", told="")
+            task = bar.add_task("", total=at.job.total, state="", text="")
             while True:
                 done = at.done + at.failed
-                bar.update(task, total=at.job.total, completed=done, state=at.state.value, told=_job_text(at))
+                bar.update(task, total=at.job.total, completed=done, state=at.state.value, text=_job_text(at))
                 if at.state in _OVER:
                     break
                 await asyncio.sleep(every_s)
@@ -105,7 +105,7 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
 
 
 def job_line(at: JobProgress) -> str:
-    if at.job.kind is JobKind.BROADCAST:  # one step for everybody: neither users nor a rate
+    if at.job.kind is JobKind.BROADCAST:  # one step for all users: there is no rate
         return f"{at.state}: {_STARTED[bool(at.done)]}"
     return f"{at.state}: {at.done} of {at.job.total} users done, {at.failed} failed; {_job_text(at)}"
 

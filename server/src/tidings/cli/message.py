@@ -1,4 +1,4 @@
-"""`tidings message list`: who wrote when in a chat, to find the id that `tidings trace` takes. Never shows content."""
+"""`tidings message list`: list messages by time, to find the id for `tidings trace`. Never shows content."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from tidings.trace.lookup import MessageRange
 
 
 class _Time(click.ParamType[int]):
-    """Gives milliseconds since 1970."""
+    """A time, as milliseconds since 1970."""
 
     name = "time"
 
@@ -40,18 +40,20 @@ def group() -> None:
 
 
 @group.command(name="list")
-@click.option("--tenant", required=True, help="Whose chat it is.")
-@click.option("--chat", required=True, help="As `tidings user chats` lists it.")
-@click.option("--around", "at_ms", type=_Time(), help="2026-11-15T14:05, in UTC unless it names an offset.")
+@click.option("--tenant", required=True, help="The tenant of the chat.")
+@click.option("--chat", required=True, help="The id of the chat, as `tidings user chats` lists it.")
+@click.option(
+    "--around", "at_ms", type=_Time(), help="A time like 2026-11-15T14:05, in UTC unless it has an offset."
+)
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 200))
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON value.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 def list_(tenant: str, chat: str, at_ms: int | None, limit: int, *, as_json: bool) -> None:
-    """List who wrote when in a chat: around a time, or the newest. Shows no content."""
+    """List senders and times of messages in a chat: around a time, or the newest. Shows no content."""
     key = ChatKey(TenantId(tenant), ChatId(chat))
     try:
         found = asyncio.run(_read(key, at_ms, limit))
     except KeyPartError as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"Nothing can have this name: {error}") from error
+        raise TidingsError(Code.REQUEST_INVALID, f"Not a valid id: {error}") from error
     if as_json:
         messages = [_fields(key.chat, entry) for entry in found.entries]
         echo_json(

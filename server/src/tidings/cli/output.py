@@ -1,7 +1,7 @@
-"""The only way of commands to the terminal: stored text cannot move the cursor, draw links or break a table.
+"""Print to the terminal safely: stored text cannot move the cursor, draw links or break a table.
 
-A display name is whatever a user wrote. Escape sequences, characters that turn the direction of text and rich's markup
-are all text here. A test keeps other files of this folder from printing by themselves.
+A display name can contain anything. Escape sequences, characters that change the direction of text, and rich's markup
+are printed as text. A test checks that no other file of this folder prints directly.
 """
 
 import json
@@ -63,7 +63,7 @@ class SafeTable(Table):
 
 
 class SafeConsole(Console):
-    """Print text, tables and progress; what is stored in them stays text."""
+    """Print text, tables and progress; stored text is never markup."""
 
     def __init__(self, *, soft_wrap: bool = False, stderr: bool = False) -> None:
         super().__init__(soft_wrap=soft_wrap, stderr=stderr, markup=False, emoji=False, highlight=False)
@@ -74,14 +74,14 @@ class SafeConsole(Console):
 
 
 def show_wide(table: SafeTable) -> None:
-    """Print a table in its full width, whatever the terminal's: nobody can copy an id that was cut or folded."""
+    """Print a table in its full width: an id that is cut or wrapped cannot be copied."""
     console = SafeConsole(soft_wrap=True)
     console.width = max(console.width, _WIDE_CHARS)
     console.print(table)
 
 
 def _safe(printed: object) -> object:
-    """A text with characters to drop loses its styles with them: their places would no longer be right."""
+    """Clean a text. If characters are dropped, its styles are too, because their positions would be wrong."""
     text = Text(printed) if isinstance(printed, str) else printed
     if isinstance(text, Text) and clean(text.plain) != text.plain:
         return Text(clean(text.plain))
@@ -105,7 +105,7 @@ def show_plan(lines: Iterable[PlanLine]) -> None:
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[ProgressEvent], None]]:
-    """A line for each thing that is made; call what it gives with every step."""
+    """Yield a function that prints a line for each step."""
     columns = (SpinnerColumn(), TextColumn("{task.fields[name]}"), TextColumn("{task.description}"))
     with Progress(*columns, TimeElapsedColumn(), console=SafeConsole()) as bars:
         tasks: dict[str, TaskID] = {}
@@ -123,7 +123,7 @@ _FORM = re.compile(r"(\d{1,9})([smhd])")
 
 
 class Duration(click.ParamType[int]):
-    """Gives seconds."""
+    """A duration, in seconds."""
 
     name = "duration"
 

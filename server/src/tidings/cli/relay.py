@@ -1,4 +1,4 @@
-"""`tidings relay repair`: after an outage longer than the stream keeps, hold rows against logs."""
+"""`tidings relay repair`: compare chat rows with logs, after an outage longer than the stream's retention."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -17,27 +17,27 @@ from tidings.relay.repair import RepairResult, RepairRun
 
 @click.group(name="relay")
 def group() -> None:
-    """What the relay can't put right by itself."""
+    """Repair chats that the relay cannot repair automatically."""
 
 
 @group.command()
-@click.option("--tenant", help="Of the chats and users that are named.")
+@click.option("--tenant", help="The tenant of --chat and --user.")
 @click.option("--chat", "chats", multiple=True, help="A chat of the tenant; several are allowed.")
 @click.option("--user", "users", multiple=True, help="All chats of this user; several are allowed.")
 @click.option(
     "--from",
     "listed",
     type=click.File(),
-    help="A list of chats, a line each: TENANT#CHAT, as the table `chats` has them. `-` is stdin.",
+    help="A list of chats, one TENANT#CHAT in each line. `-` is stdin.",
 )
 @click.option("--chats-per-s", default=50.0, show_default=True, type=click.FloatRange(min=0.01))
 @click.option(
     "--progress",
     "place",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keeps how many were done: the same command goes on there.",
+    help="A file for the progress: the same command continues there.",
 )
-@click.option("--dry-run", is_flag=True, help="Tell what is behind, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show which chats are behind, and change nothing.")
 def repair(
     *,
     tenant: str | None,
@@ -48,25 +48,25 @@ def repair(
     place: Path | None,
     dry_run: bool,
 ) -> None:
-    """Mend the chats that are named: what their rows have missed is handled, and published again."""
+    """Repair the given chats: entries that their rows lack are handled and published again."""
     if (chats or users) and tenant is None:
         raise click.UsageError("--chat and --user need --tenant.")
     if not chats and not users and listed is None:
-        raise click.UsageError("Name chats by --chat, --user or --from.")
+        raise click.UsageError("Give chats with --chat, --user or --from.")
     settings = load().settings
     validate_settings(settings, (dynamo_endpoint, kafka_config))
 
     async def act() -> RepairRun:
         async with open_repair(settings) as bench:
-            walk = RepairRun(
+            run = RepairRun(
                 bench.repair.inspect if dry_run else bench.repair.repair, chats_per_s, place, _print_result
             )
-            await walk.run(_chats(bench, TenantId(tenant or ""), chats, users, listed or ()))
-            return walk
+            await run.run(_chats(bench, TenantId(tenant or ""), chats, users, listed or ()))
+            return run
 
     done = asyncio.run(act())
-    what = "are behind" if dry_run else "were behind and are mended"
-    echo(f"{done.seen} chats looked at, {done.repaired} {what}, {done.entries} entries in all")
+    what = "are behind" if dry_run else "were behind and are repaired"
+    echo(f"{done.seen} chats checked, {done.repaired} {what}, {done.entries} entries in all")
 
 
 async def _chats(

@@ -1,4 +1,4 @@
-"""`tidings restored`: after a backup was put back, before anything starts."""
+"""`tidings restored`: finish a restore from a backup, before any process starts."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -16,16 +16,16 @@ from tidings.installation.store import Installation, InstallationStore
 from tidings.kernel.clock import SystemClock
 
 _ABOUT = """\
-The tables {prefix}* were put back to {to}, or a standby took over at that moment. What was acknowledged later is
-gone. This now
-  - raises the installation's epoch: devices forget what they hold of chats and read it anew; their outboxes are kept
-  - empties Kafka's topics under {topics}, Redis' keys under {keys}
-  - makes {prefix}idempotency_keys and {prefix}pending_queue anew, empty
-Every process must be stopped, and stay so until this has ended."""
+The tables {prefix}* were restored to {to}, or a standby took over at that time. Messages that were acknowledged
+later are lost. This command:
+  - raises the installation's epoch. Devices delete their copies of chats and read them again; their outboxes are kept.
+  - empties Kafka's topics under {topics}, and Redis' keys under {keys}.
+  - deletes {prefix}idempotency_keys and {prefix}pending_queue and creates them again, empty.
+Every process must be stopped until this command has ended."""
 
 
 class _Moment(click.ParamType[str]):
-    """Spelled one way, however it was written: by it a restore is known again."""
+    """A time in one format, because a finished restore is recognized by it."""
 
     name = "time"
 
@@ -33,17 +33,17 @@ class _Moment(click.ParamType[str]):
         try:
             at = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{value} is no time: 2026-11-15T09:30:00Z", param, ctx)
+            self.fail(f"{value} is not a time like 2026-11-15T09:30:00Z", param, ctx)
         if at.tzinfo is None:
-            self.fail(f"{value} names no zone: {value}Z, or +01:00 behind it", param, ctx)
+            self.fail(f"{value} has no time zone; write {value}Z, or append +01:00", param, ctx)
         if at > datetime.now(UTC):
-            self.fail(f"{value} is still to come", param, ctx)
+            self.fail(f"{value} is in the future", param, ctx)
         return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
 @click.command(name="restored")
 @click.option(
-    "--to", "moment", required=True, type=_Moment(), help="When the copy was taken: 2026-11-15T09:30Z."
+    "--to", "moment", required=True, type=_Moment(), help="The time of the backup, such as 2026-11-15T09:30Z."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
@@ -51,25 +51,25 @@ class _Moment(click.ParamType[str]):
     default=FENCE_S,
     show_default=True,
     type=click.FloatRange(min=0),
-    help="For processes that nobody sees. Less is right only where it is certain that there are none.",
+    help="How long to wait for processes that were not found. Use less only if certainly none runs.",
 )
 @click.option(
     "--other-regions-are-fenced",
     "is_fenced",
     is_flag=True,
-    help="Go on although other regions have replicas: their processes were denied every write by IAM.",
+    help="Continue although other regions have replicas: IAM denies every write of their processes.",
 )
 def group(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
-    """Finish a restore or a failover: raise the epoch and empty what knows of the time that is gone.
+    """Finish a restore or a failover: raise the epoch, and delete the data of the old epoch.
 
-    Run it when the tables stand and before anything starts. It may be repeated: interrupted, it is done anew; done
-    for the same moment, it only says so.
+    Run it after the tables are restored and before any process starts. It can be repeated after an interruption.
+    If it has finished for the same time, it changes nothing.
     """
     settings = load().settings
     validate_settings(settings, (kafka_config, redis_options))
     echo(_about(settings, moment))
     if not yes:
-        click.confirm("Go on?", abort=True)
+        click.confirm("Continue?", abort=True)
     done = asyncio.run(_finish(settings, moment, wait_s, is_fenced=is_fenced))
     echo(f"ok: epoch {done.epoch}. Start the processes.")
 

@@ -1,4 +1,4 @@
-"""`tidings run`: defined beside the processes, because `tidings dev` and `tidings doctor` list them too."""
+"""`tidings run`: defined with the processes, because `tidings dev` and `tidings doctor` list them too."""
 
 from tidings.app.processes.command import group
 

@@ -1,4 +1,4 @@
-"""Name the tenant when that is what is missing, not the user, inbox or job that was asked for in it."""
+"""Log administrative commands, and report a missing tenant instead of a missing user, inbox or job in it."""
 
 import getpass
 import logging
@@ -63,7 +63,7 @@ _ADMINISTRATIVE: Final = frozenset(
 
 
 class _Lines(logging.Handler):
-    """One JSON object a line, of the shape that processes log."""
+    """Print one JSON object for each line, in the format of the processes' logs."""
 
     @override
     def emit(self, record: logging.LogRecord) -> None:

@@ -18,15 +18,15 @@ from tidings.kernel.ids import TenantId
 
 @click.group(name="segment")
 def group() -> None:
-    """Who broadcasts are for: predicates over profiles, and lists in versions."""
+    """Segments for broadcasts: predicates over profiles, and versioned lists."""
 
 
 @group.command(name="set")
 @click.argument("tenant")
 @click.argument("segment")
-@click.option("--predicate", required=True, help="As JSON.")
+@click.option("--predicate", required=True, help="The predicate, as JSON.")
 def set_(tenant: str, segment: str, predicate: str) -> None:
-    """Make SEGMENT of TENANT by a predicate, or change it. Holds everywhere within five seconds."""
+    """Create SEGMENT of TENANT with a predicate, or change it. Applies everywhere within five seconds."""
     said = parse_object(predicate)
     _show(
         [
@@ -42,10 +42,13 @@ def set_(tenant: str, segment: str, predicate: str) -> None:
 @click.argument("segment")
 @click.argument("users", type=click.File())
 @click.option(
-    "--activate/--no-activate", default=True, show_default=True, help="Make it hold when all are there."
+    "--activate/--no-activate",
+    default=True,
+    show_default=True,
+    help="Activate the version when all users are uploaded.",
 )
 def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  # noqa: ANN401 - click's own file
-    """The users of a list from a file, one to a line, as its next version."""
+    """Upload the users of a list from a file, one in each line, as its next version."""
     names = [check_user_id(line.strip()) for line in users if line.strip()]
 
     async def uploaded(cases: InboxServices) -> Segment:
@@ -65,7 +68,7 @@ def upload(tenant: str, segment: str, users: Any, *, activate: bool) -> None:  #
 @click.argument("segment")
 @click.argument("version", type=int)
 def activate(tenant: str, segment: str, version: int) -> None:
-    """Make VERSION of a list hold: the newest, or the one before it."""
+    """Activate VERSION of a list: the newest, or the one before."""
     _show(
         [
             run_with_inboxes(
@@ -78,21 +81,21 @@ def activate(tenant: str, segment: str, version: int) -> None:
 @group.command(name="list")
 @click.argument("tenant")
 def list_(tenant: str) -> None:
-    """The segments of TENANT."""
+    """List the segments of TENANT."""
     _show(run_with_inboxes(lambda cases: cases.broadcasts.segments.listed(TenantId(tenant))))
 
 
 @group.command()
 @click.argument("tenant")
 @click.argument("user")
-@click.option("--attributes", required=True, help="All of them, as JSON.")
+@click.option("--attributes", required=True, help="All attributes, as JSON.")
 def profile(tenant: str, user: str, attributes: str) -> None:
-    """Tell of USER what predicates ask for."""
+    """Set the attributes of USER, which predicates use."""
     told = parse_object(attributes)
     found = run_with_inboxes(
         lambda cases: cases.broadcasts.profile_service.set(TenantId(tenant), check_user_id(user), told)
     )
-    echo(f"user {found.user}, {len(found.attributes)} attributes, there since {format_ms(found.created_ms)}")
+    echo(f"user {found.user}, {len(found.attributes)} attributes, created {format_ms(found.created_ms)}")
 
 
 def _show(segments: Sequence[Segment]) -> None:

@@ -38,7 +38,7 @@ _FAILURES_SHOWN = 10
 
 @click.group(name="tenant")
 def group() -> None:
-    """Tenants: what they have set, their keys and API keys."""
+    """Tenants: settings, keys and API keys."""
 
 
 group.add_command(key)
@@ -60,17 +60,17 @@ class _TenantOptions(TypedDict):
 
 
 def _settable(command: Callable[..., None]) -> Callable[..., None]:
-    """What `create` and `set` have in common."""
+    """Add the options that `create` and `set` share."""
     for option in reversed(
         (
-            click.option("--name", help="For people: shown in the console.  [default: the id]"),
-            click.option("--audience", multiple=True, help="Tokens must be meant for one of these."),
-            click.option("--jwks-url", help="Where the tenant publishes its keys; `none` takes it away."),
+            click.option("--name", help="A name for people.  [default: the id]"),
+            click.option("--audience", multiple=True, help="An accepted `aud` of tokens; may be repeated."),
+            click.option("--jwks-url", help="Where the tenant publishes its keys; `none` removes it."),
             click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
-            click.option("--issuer", help="Tokens must have this `iss`; `none` takes any."),
-            click.option("--typ", help="Tokens must have this `typ` in their header; `none` takes any."),
+            click.option("--issuer", help="Tokens must have this `iss`; `none` accepts any."),
+            click.option("--typ", help="Tokens must have this `typ` in their header; `none` accepts any."),
             click.option(
-                "--phone-login/--no-phone-login", default=None, help="Users may come by phone code."
+                "--phone-login/--no-phone-login", default=None, help="Users may log in by phone code."
             ),
             click.option(
                 "--phone-prefix",
@@ -86,12 +86,12 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--push-previews/--no-push-previews",
                 default=None,
-                help="Events of the topic `offline` carry the first words of a message.",
+                help="Events of the topic `offline` contain the beginning of a message.",
             ),
             click.option(
                 "--rate",
                 multiple=True,
-                metavar="WHOM=RATE/BURST",
+                metavar="LIMIT=RATE/BURST",
                 help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address, "
                 "chat (chats that a user creates) and code (SMS codes of the tenant). `user=default` takes it back.",
             ),
@@ -105,7 +105,7 @@ def _settable(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("tenant")
 @_settable
 def create(tenant: str, **given: Unpack[_TenantOptions]) -> None:
-    """Make TENANT: an id of a-z, 0-9 and -, that stands in every key and never changes."""
+    """Create TENANT. The id has a-z, 0-9 and -, is part of every key and never changes."""
     settings = _changed(TenantSettings(name=given["name"] or tenant), given)
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.create(tenant, settings))))
 
@@ -113,7 +113,7 @@ def create(tenant: str, **given: Unpack[_TenantOptions]) -> None:
 @group.command()
 @click.argument("tenant")
 def show(tenant: str) -> None:
-    """What TENANT has set."""
+    """Show the settings of TENANT."""
     _show(asyncio.run(_with_tenants(lambda tenants: tenants.read(tenant))))
 
 
@@ -128,7 +128,7 @@ def list_() -> None:
 @click.argument("tenant")
 @_settable
 def set_(tenant: str, **given: Unpack[_TenantOptions]) -> None:
-    """Change what is given, leave the rest. Holds everywhere within `accounts.tenant_refresh_s`."""
+    """Change the given settings. They apply everywhere within `accounts.tenant_refresh_s`."""
 
     def change(settings: TenantSettings) -> TenantSettings:
         return _changed(settings, given)
@@ -139,7 +139,7 @@ def set_(tenant: str, **given: Unpack[_TenantOptions]) -> None:
 @group.command(name="rotate-content-key")
 @click.argument("tenant")
 def rotate_content_key(tenant: str) -> None:
-    """Seal what TENANT writes from now on with a new key. What is stored stays as it is, and readable."""
+    """Encrypt new content of TENANT with a new key. Stored content is not changed and stays readable."""
     version = asyncio.run(_rotate(tenant))
     within_s = load().settings.encryption.refresh_s
     echo(f"ok: content key {version} is in use everywhere within {within_s:g} s")
@@ -148,9 +148,9 @@ def rotate_content_key(tenant: str) -> None:
 @group.command(name="rotate-access-key")
 @click.argument("tenant")
 def rotate_access_key(tenant: str) -> None:
-    """Sign TENANT's access tokens with a new key, for example because a process was broken into.
+    """Sign TENANT's access tokens with a new key, for example after a security incident.
 
-    The new key signs once every process knows it; the old one is believed for one more token's life.
+    The new key signs once every process has read it; tokens of the old key are accepted until they expire.
     """
     version, policy = asyncio.run(_rotate_access(tenant))
     echo(
@@ -164,7 +164,7 @@ def rotate_access_key(tenant: str) -> None:
 def rewrap_keys(tenant: tuple[str, ...]) -> None:
     """Wrap data keys with the present master key instead of a former one; without TENANT, those of the installation.
 
-    No data key changes, and what is stored stays as it is. A repeat continues where an interrupted run stopped.
+    No data key and no stored content changes. A repeat continues where an interrupted run stopped.
     """
     done = asyncio.run(_rewrap(tenant))
     echo(f"{done.rewrapped} keys rewrapped, {done.present} were wrapped by the present master key before")
@@ -251,7 +251,7 @@ def _url(text: str) -> str | None:
         raise TidingsError(
             Code.REQUEST_INVALID,
             f"This JWKS URL can't be used: {fault}.",
-            hint="Where it may lead is set by accounts.jwks_network.",
+            hint="The setting accounts.jwks_network limits the addresses.",
         )
     return text
 
@@ -292,9 +292,9 @@ def _show(tenant: Tenant) -> None:
     table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
     table.add_row("find by phone", "on" if settings.has_phone_search else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
-    for whom in RateOverrides.__struct_fields__:
-        rate: RateLimit | None = getattr(settings.rates, whom)
-        said = "as the installation has it" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
-        table.add_row(f"rate per {whom}", said)
+    for limit in RateOverrides.__struct_fields__:
+        rate: RateLimit | None = getattr(settings.rates, limit)
+        said = "installation default" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
+        table.add_row(f"rate per {limit}", said)
     table.add_row("version", f"{tenant.version}, of {format_ms(tenant.updated_at_ms)}")
     SafeConsole().print(table)

@@ -1,4 +1,4 @@
-"""`tidings tenant key …` and `tidings tenant api-key …`. A secret goes to stdout alone, once; the words to stderr."""
+"""`tidings tenant key …` and `tidings tenant api-key …`. A secret is printed once, on stdout; messages go to stderr."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 ID_CHARACTERS = 26
-_ONCE = "Shown this once, kept nowhere: store it now."
+_ONCE = "It is shown only now and not stored: save it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _KeyService:
 
 @asynccontextmanager
 async def _desk(tenant: str) -> AsyncIterator[_KeyService]:
-    """For a tenant that is there."""
+    """Open the keys of an existing tenant."""
     settings, clock = load().settings, SystemClock()
     async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
         rows = AuthenticatedRows(ring)
@@ -56,14 +56,14 @@ def _at_the_desk[T](tenant: str, act: Callable[[_KeyService], Awaitable[T]]) -> 
 
 @click.group(name="key")
 def key() -> None:
-    """Public keys that the tenant's tokens are verified with."""
+    """Public keys that verify the tenant's tokens."""
 
 
 @key.command(name="new")
 @click.argument("tenant")
 @click.option("--kind", type=click.Choice(["Ed25519", "P-256"]), default="Ed25519", show_default=True)
 def key_new(tenant: str, kind: KeyAlgorithm) -> None:
-    """Make a pair: prints the private JWK, for the customer's server, and registers the public one."""
+    """Create a key pair: print the private JWK for the customer's server, and register the public key."""
     made = _at_the_desk(tenant, lambda desk: desk.signing.make(desk.tenant, kind))
     echo(json.dumps(made.private))
     echo(f"The private key {made.key.kid} of {tenant}. {_ONCE}", err=True)
@@ -73,7 +73,7 @@ def key_new(tenant: str, kind: KeyAlgorithm) -> None:
 @click.argument("tenant")
 @click.argument("file", type=click.File())
 def key_add(tenant: str, file: TextIO) -> None:
-    """Register the public key in FILE, a JWK that the customer made."""
+    """Register the public key in FILE, a JWK from the customer."""
     jwk = read_jwk(file)
     added = _at_the_desk(tenant, lambda desk: desk.signing.add(desk.tenant, jwk))
     echo(f"ok: {added.kid} is registered")
@@ -82,7 +82,7 @@ def key_add(tenant: str, file: TextIO) -> None:
 @key.command(name="list")
 @click.argument("tenant")
 def key_list(tenant: str) -> None:
-    """The registered keys; those at a JWKS URL are not among them."""
+    """List the registered keys; keys at a JWKS URL are not listed."""
     keys = _at_the_desk(tenant, lambda desk: desk.signing.list(desk.tenant))
     table = _table("kid", "kind", "made", "not after")
     for each in keys:
@@ -95,12 +95,14 @@ def key_list(tenant: str) -> None:
 @key.command(name="retire")
 @click.argument("tenant")
 @click.argument("kid")
-@click.option("--in", "after_s", type=DURATION, default="0s", help="When: `24h` lets live tokens run out.")
+@click.option(
+    "--in", "after_s", type=DURATION, default="0s", help="Delay: `24h` lets existing tokens expire."
+)
 def key_retire(tenant: str, kid: str, after_s: int) -> None:
-    """Take no token of KID any more, from now on or later. Its `kid` is not used again."""
+    """Refuse tokens of KID, now or later. Its `kid` cannot be used again."""
     end_ms = SystemClock().now_ms() + after_s * 1000
     _at_the_desk(tenant, lambda desk: desk.signing.retire(desk.tenant, kid, end_ms))
-    echo(f"ok: no token of {kid} is taken after {format_ms(end_ms)}")
+    echo(f"ok: tokens of {kid} are refused after {format_ms(end_ms)}")
 
 
 @click.group(name="api-key")
@@ -110,15 +112,15 @@ def api_key() -> None:
 
 @api_key.command(name="new")
 @click.argument("tenant")
-@click.option("--name", required=True, help="For people: what it is for.")
+@click.option("--name", required=True, help="Its purpose, for people.")
 @click.option(
     "--scope", "scopes", multiple=True, required=True, type=click.Choice([scope.value for scope in Scope])
 )
-@click.option("--expires", "life_s", type=DURATION, help="When: `90d` from now. Default: never.")
+@click.option("--expires", "life_s", type=DURATION, help="Lifetime, such as `90d`.  [default: unlimited]")
 def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | None) -> None:
-    """Issue a key; several --scope add up."""
+    """Issue a key. --scope may be repeated."""
     if life_s == 0:
-        raise click.BadParameter("a key lives for a second at least", param_hint="--expires")
+        raise click.BadParameter("the lifetime is at least one second", param_hint="--expires")
     wanted = [Scope(scope) for scope in scopes]
     _print_key(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted, life_s)))
 
@@ -127,14 +129,14 @@ def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | N
 @click.argument("tenant")
 @click.argument("key_id")
 def api_key_rotate(tenant: str, key_id: str) -> None:
-    """Issue a key like KEY_ID, for as long a life. KEY_ID works until it expires or is revoked."""
+    """Issue a key with the scopes and lifetime of KEY_ID. KEY_ID works until it expires or is revoked."""
     _print_key(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
 
 
 @api_key.command(name="list")
 @click.argument("tenant")
 def api_key_list(tenant: str) -> None:
-    """All of them, without their secrets: those nobody has but their owner."""
+    """List the API keys, without their secrets, which are not stored."""
     table = _table("id", "name", "scopes", "issued", "expires", "last used", "revoked")
     for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
         times = (each.created_at_ms, each.expires_at_ms, each.last_used_at_ms, each.revoked_at_ms)
@@ -147,7 +149,7 @@ def api_key_list(tenant: str) -> None:
 @click.argument("tenant")
 @click.argument("key_id")
 def api_key_revoke(tenant: str, key_id: str) -> None:
-    """End KEY_ID, for good."""
+    """Revoke KEY_ID permanently."""
     _at_the_desk(tenant, lambda desk: desk.api.revoke(ApiKeyName(desk.tenant, key_id)))
     within_s = load().settings.accounts.api_key_refresh_s
     echo(f"ok: {key_id} stops working everywhere within {within_s:g} s")
@@ -159,12 +161,12 @@ def read_jwk(file: TextIO) -> dict[str, Any]:
     except ValueError as error:
         raise TidingsError(Code.REQUEST_INVALID, f"{file.name} is not JSON: {error}") from error
     if not isinstance(jwk, dict):
-        raise TidingsError(Code.REQUEST_INVALID, f"{file.name} holds no JWK.")
+        raise TidingsError(Code.REQUEST_INVALID, f"{file.name} is not a JWK.")
     return jwk
 
 
 def _table(first: str, *columns: str) -> SafeTable:
-    """What somebody has to copy is never cut short, however narrow the terminal."""
+    """Print ids in full, regardless of the width of the terminal."""
     table = SafeTable()
     table.show_header = True
     table.add_column(first, no_wrap=True, min_width=ID_CHARACTERS)

@@ -25,7 +25,7 @@ from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 @click.group(name="token")
 def group() -> None:
-    """Users' tokens: mint one to try, or see why one is refused."""
+    """Tokens of users: mint one for a test, or check why one is refused."""
 
 
 @group.command()
@@ -36,7 +36,7 @@ def group() -> None:
 @click.option("--audience", default="tidings", show_default=True)
 @click.option("--device")
 def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, device: str | None) -> None:
-    """Sign a token as the tenant's own server would. For trying things: nothing is looked up."""
+    """Sign a token as the tenant's own server would. For tests: nothing is looked up."""
     now_s = SystemClock().now_ms() // 1000
     claims = {
         "tenant": tenant,
@@ -56,7 +56,7 @@ def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, de
 @group.command()
 @click.argument("token")
 def check(token: str) -> None:
-    """Say who TOKEN lets in, or exactly why it is refused. `-` reads it from stdin, past the shell's history."""
+    """Show the user of TOKEN, or why it is refused. `-` reads it from stdin, so that the shell does not store it."""
     text = (sys.stdin.read() if token == "-" else token).strip()  # noqa: S105 - the dash is no password
     try:
         principal = asyncio.run(_examine(text))

@@ -1,4 +1,4 @@
-"""`tidings trace`: where a message is, from what is written anyway. Changes nothing, and never shows what it says."""
+"""`tidings trace`: show where a message is, from stored data. Changes nothing, and never shows content."""
 
 import click
 import msgspec
@@ -9,7 +9,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.trace.model import RecipientState, RecipientTrace, Trace, TraceOutcome
 
 EXITS = {TraceOutcome.IN_PROGRESS: 3, TraceOutcome.UNKNOWN: 4}
-"""Every other outcome ends with 0."""
+"""The exit code of every other outcome is 0."""
 _STYLES = {
     RecipientState.READ: ("✓", "green"),
     RecipientState.DELIVERED: ("✓", "green"),
@@ -24,15 +24,15 @@ type Cost = dict[str, tuple[int, float]]
 
 @click.command(name="trace")
 @click.argument("message")
-@click.option("--tenant", help="Whose message it is; or before its id: acme#gAB12.40")
-@click.option("--user", "users", multiple=True, help="How far it came for this user alone; may be repeated.")
-@click.option("--json", "is_json", is_flag=True, help="For programs, on stdout.")
-@click.option("--cost", "has_cost", is_flag=True, help="What the search read from DynamoDB.")
+@click.option("--tenant", help="The tenant of the message; or before its id: acme#gAB12.40")
+@click.option("--user", "users", multiple=True, help="Only this recipient; may be repeated.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@click.option("--cost", "has_cost", is_flag=True, help="Show the reads of the search in DynamoDB.")
 def group(*, message: str, tenant: str | None, users: tuple[str, ...], is_json: bool, has_cost: bool) -> None:
-    """Where MESSAGE is: committed, published, handled, and how far it came for each recipient, or why not.
+    """Show where MESSAGE is: committed, published, handled, and its state for each recipient.
 
-    Its id is <chat>.<sequence>, as every answer has it. Ends with 0 if everybody has it who can be reached; with 3 if
-    it is under way to somebody; with 4 if that can't be told; with 1 if there is no such message.
+    The id is <chat>.<sequence>. Exit codes: 0 if every recipient that can be reached has the message, 3 if it is still
+    on its way to a recipient, 4 if that is unknown, 1 if there is no such message.
     """
     owner, name = _owner(message, tenant)
     found, cost = _search(owner, name, users)
@@ -50,9 +50,7 @@ def _owner(message: str, tenant: str | None) -> tuple[str, str]:
     if not sign:
         before, name = "", message
     if not (before or tenant):
-        raise click.UsageError(
-            "Whose message is it? Name the tenant by --tenant, or before the id: acme#<id>."
-        )
+        raise click.UsageError("The tenant is missing: give --tenant, or write it before the id: acme#<id>.")
     if before and tenant and before != tenant:
         raise click.UsageError(f"--tenant says {tenant}, the id says {before}.")
     return before or tenant or "", name
@@ -83,7 +81,7 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
     try:
         return asyncio.run(searched())
     except KeyPartError as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"Nothing can have this name: {error}") from error
+        raise TidingsError(Code.REQUEST_INVALID, f"Not a valid id: {error}") from error
 
 
 def _with_cost(found: Trace, cost: Cost) -> Trace:

@@ -20,9 +20,9 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
 from tidings.trace.lookup import UserChat
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="For programs: one JSON value.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 _COUNTED_CHATS = 1_000
-"""A user with more is shown without a number: counting on would take one read after another."""
+"""A user with more chats is shown without a number: counting all would need many reads."""
 
 
 @click.group(name="user")
@@ -33,8 +33,8 @@ def group() -> None:
 @group.command()
 @click.argument("tenant")
 @click.option("--id", "user", help="The app's own id for the user.  [default: a new ULID]")
-@click.option("--phone", help="In E.164, +4915112345678: they may log in with it.")
-@click.option("--name", help="As others see them.")
+@click.option("--phone", help="A number in E.164, +4915112345678, for phone login.")
+@click.option("--name", help="Display name.")
 @click.option("--avatar-uri", help="An https:// address.")
 @_JSON
 def create(
@@ -46,7 +46,7 @@ def create(
     *,
     as_json: bool,
 ) -> None:
-    """Make a user of TENANT."""
+    """Create a user of TENANT."""
 
     async def act(people: LoginServices) -> User:
         return await people.users.create(
@@ -76,14 +76,14 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
         elif (owner := await people.users.by_phone(TenantId(tenant), parse_phone(phone or ""))) is not None:
             found = owner
         else:
-            raise TidingsError(Code.USER_NOT_FOUND, "Nobody has this phone number.")
+            raise TidingsError(Code.USER_NOT_FOUND, "No user has this phone number.")
         return _user_fields(found) | await _activity(found, lookup)
 
     _show_fields(_find_user(act), as_json=as_json)
 
 
 async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
-    """What is cheap to know beside the profile: one Query and one question to Redis."""
+    """Read what is cheap to show with the profile: one Query and one read of Redis."""
     presence = await lookup.presence(user.tenant, user.user)
     seen_ms = None if presence is None else presence.seen_ms
     return {
@@ -96,7 +96,7 @@ async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
 @group.command()
 @click.argument("tenant")
 @click.argument("user")
-@click.option("--after", help="Go on behind this chat: the greatest id of the page before.")
+@click.option("--after", help="Continue after this chat: the greatest id of the page before.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 1_000))
 @_JSON
 def chats(tenant: str, user: str, after: str | None, limit: int, *, as_json: bool) -> None:
@@ -148,7 +148,7 @@ _LIMIT = click.option("--limit", default=100, show_default=True, type=click.IntR
 
 @group.command(name="list")
 @click.argument("tenant")
-@click.option("--after", help="Go on behind this user, the last of a list before.")
+@click.option("--after", help="Continue after this user: the last one of the list before.")
 @_LIMIT
 @_JSON
 def list_(tenant: str, after: str | None, limit: int, *, as_json: bool) -> None:
@@ -211,7 +211,7 @@ def suspend(tenant: str, user: str) -> None:
 @click.argument("tenant")
 @click.argument("user")
 def unsuspend(tenant: str, user: str) -> None:
-    """Let USER in again."""
+    """Accept the credentials of USER again."""
     _run(lambda people: people.users.suspend(TenantId(tenant), check_user_id(user), is_on=False))
     echo(f"ok: {user} is no longer suspended")
 
@@ -221,7 +221,7 @@ def unsuspend(tenant: str, user: str) -> None:
 @click.argument("user")
 @_JSON
 def sessions(tenant: str, user: str, *, as_json: bool) -> None:
-    """Where USER is logged in. A login of this very moment may be missing."""
+    """List the sessions of USER. A session that was created just now can be missing."""
     found = _run(lambda people: people.sessions.list(TenantId(tenant), check_user_id(user)))
     if as_json:
         echo_json([_session_fields(session) for session in found])
@@ -232,7 +232,7 @@ def sessions(tenant: str, user: str, *, as_json: bool) -> None:
 @group.command(name="end-sessions")
 @click.argument("tenant")
 @click.argument("user")
-@click.option("--session", help="This one alone.")
+@click.option("--session", help="End only this session.")
 @_JSON
 def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) -> None:
     """Log USER out, everywhere or on one device, within 10 s: sockets are closed, credentials refused.
@@ -316,7 +316,7 @@ def _user_fields(user: User) -> dict[str, Any]:
 
 
 def _session_fields(session: Session) -> dict[str, str]:
-    """Without the hashes: they help nobody."""
+    """Return the sessions without their hashes."""
     return {
         "session": session.session,
         "device": session.device.id,

@@ -1,6 +1,6 @@
-"""From a log line of a process to a short one for a person. Pure.
+"""Print the log lines of the processes in a short form for developers.
 
-What is not JSON, such as a traceback on stderr, is shown as it came.
+A line that is not JSON, such as a traceback on stderr, is printed unchanged.
 """
 
 import json
@@ -18,12 +18,12 @@ from tidings.engines.process import open_log
 
 COLOURS = ("cyan", "magenta", "green", "blue", "bright_yellow", "bright_cyan", "bright_magenta")
 _LEVELS = {"debug": "dim", "info": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}
-# said elsewhere on the line, or of use to machines only
+# shown elsewhere on the line, or useful to programs only
 _UNSHOWN = frozenset(
     {"time", "level", "event", "process", "instance", "source", "exception", "stack"}
     | {"trace_id", "span_id", "request_id", "pid", "loop", "admin_host", "reuse_port", "components"}
 )
-# a dozen of them at every start and stop; who wants them reads the file
+# a dozen of them at every start and stop; the log file has them
 _QUIET = frozenset({"component started", "component stopped"})
 _VALUE_CHARACTERS = 160
 _FRAMES = 3
@@ -33,7 +33,7 @@ class LogSource(NamedTuple):
     name: str
     colour: str
     width: int
-    """Of the longest name, so that what is said stands below each other."""
+    """The length of the longest name, so that the messages are aligned."""
 
 
 def log_sources(names: list[str]) -> dict[str, LogSource]:
@@ -59,25 +59,23 @@ def is_request(line: str) -> bool:
     return entry is not None and entry["event"] == "request"
 
 
-def format_entry(line: str, speaker: LogSource) -> Text:
+def format_entry(line: str, source: LogSource) -> Text:
     entry = parse_log_line(line)
     if entry is None:
-        return format_line(speaker, Text(line))
+        return format_line(source, Text(line))
     level = str(entry.get("level", "info"))
     style = _LEVELS.get(level, "")
     text = Text.assemble((f"{level:<8}", style), (str(entry["event"]), style if style != "dim" else ""))
     for name, value in entry.items():
         if name not in _UNSHOWN and value is not None:
             text.append(f"  {name}=", "dim").append(_short(value))
-    text.append(_trouble(entry), "red")
-    return format_line(speaker, text, _time(entry.get("time")))
+    text.append(_error_text(entry), "red")
+    return format_line(source, text, _time(entry.get("time")))
 
 
-def format_line(speaker: LogSource, text: Text, when: datetime | None = None) -> Text:
+def format_line(source: LogSource, text: Text, when: datetime | None = None) -> Text:
     at = (when or datetime.now(UTC)).astimezone().strftime("%H:%M:%S")
-    head = Text.assemble(
-        (f"{at} ", "dim"), (f"{speaker.name:<{speaker.width}} ", speaker.colour), ("│ ", "dim")
-    )
+    head = Text.assemble((f"{at} ", "dim"), (f"{source.name:<{source.width}} ", source.colour), ("│ ", "dim"))
     return head.append(text)
 
 
@@ -93,8 +91,8 @@ def _short(value: object) -> str:
     return text if len(text) <= _VALUE_CHARACTERS else text[: _VALUE_CHARACTERS - 1] + "…"
 
 
-def _trouble(entry: dict[str, Any]) -> str:
-    """The error and where it came from; the whole of it is in the log file."""
+def _error_text(entry: dict[str, Any]) -> str:
+    """Return the error and its last frames; the log file has the complete traceback."""
     found = entry.get("exception")
     if isinstance(found, str):
         return "\n" + found
@@ -112,18 +110,18 @@ OURSELVES = "dev"
 
 class DevConsole:
     def __init__(self, names: list[str], logs: Path, *, is_raw: bool) -> None:
-        self._speakers = log_sources([OURSELVES, *names])
+        self._sources = log_sources([OURSELVES, *names])
         self._logs = logs
         self._files: dict[str, IO[str]] = {}
         self._is_raw = is_raw
         self.requests_unshown = 0
-        """So many requests are our own, made to fill the tenant: not what anybody wants to read."""
-        self._words = Console(stderr=is_raw, soft_wrap=True, highlight=False)
-        self._status = self._words.status("")
+        """The number of requests to hide: `tidings dev` makes them itself to fill the tenant."""
+        self._console = Console(stderr=is_raw, soft_wrap=True, highlight=False)
+        self._status = self._console.status("")
         self._lines = Console(soft_wrap=True, highlight=False)
 
     def process_line(self, name: str, line: str) -> None:
-        """A line of a process: to its file whole, to the terminal short."""
+        """Write a line of a process to its log file, and a short form to the terminal."""
         self._file(name).write(line + "\n")
         if self._is_raw:
             self._lines.out(line, highlight=False)
@@ -133,29 +131,29 @@ class DevConsole:
             self.replay(name, line)
 
     def replay(self, name: str, line: str) -> None:
-        """A line that was heard, for people."""
-        self._words.print(format_entry(line, self._speakers[name]))
+        """Print a line that a process wrote earlier."""
+        self._console.print(format_entry(line, self._sources[name]))
 
     def info(self, words: str, style: str = "") -> None:
-        self._words.print(format_line(self._speakers[OURSELVES], Text(words, style)))
+        self._console.print(format_line(self._sources[OURSELVES], Text(words, style)))
 
     def print(self, words: str, style: str = "") -> None:
-        """Without time and name: for what stands by itself."""
-        self._words.print(Text(words, style))
+        """Print without time and name."""
+        self._console.print(Text(words, style))
 
     @contextmanager
     def step(self, doing: str) -> Iterator[list[str]]:
-        """A step of the start, told when it is done; what is put into the list is said beside it."""
+        """Print a step of the start when it is done, with the texts that the caller appends to the list."""
         began, words = monotonic(), list[str]()
-        with self._words.status(f"{doing} …") as self._status:
+        with self._console.status(f"{doing} …") as self._status:
             yield words
         took = f"{monotonic() - began:.1f} s"
-        self._words.print(
+        self._console.print(
             Text.assemble(("✓ ", "green"), f"{doing:<10}", ", ".join(words), (f"  {took}", "dim"))
         )
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """More of the step that is under way: what is fetched, who is waited for."""
+        """Show the progress of the current step: the download, or the engine that is starting."""
         far = f" ({done * 100 // total} %)" if total else ""
         self._status.update(f"engines: {what}{far} …")
 
@@ -164,7 +162,7 @@ class DevConsole:
             file.close()
 
     def _file(self, name: str) -> IO[str]:
-        """One file a process, begun anew with each `tidings dev`."""
+        """Return the log file of a process. Each `tidings dev` starts new files."""
         if name not in self._files:
             self._files[name] = open_log(self._logs / f"{name}.log")
         return self._files[name]

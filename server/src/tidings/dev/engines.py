@@ -1,4 +1,4 @@
-"""Tables and topics as declared, before any process starts. Blocks: botocore and librdkafka."""
+"""Start the engines of `tidings dev`, and create its tables and topics. All functions block."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def _step_text(plan: SchemaPlan[Any, Any, Any]) -> str:
 
 
 def _silent(step: ProgressEvent) -> None:
-    """Steps for nobody: a spinner turns meanwhile."""
+    """Ignore the progress: the console shows a spinner."""
 
 
 _POLL_S = 0.1
@@ -52,7 +52,7 @@ _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(slots=True)
 class DevEngines:
-    """`were_running`: somebody else's to stop."""
+    """`were_running`: engines that ran before; `tidings dev` does not stop them."""
 
     cluster: LocalCluster
     request: StartRequest
@@ -64,22 +64,22 @@ class DevEngines:
         require_local(loaded)
         chosen, away = loaded.settings.engines, remote_engines(loaded)
         cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
-        fleet = LocalCluster(chosen.data_dir, cache, dies_with_us=True)
-        running = [each for each in fleet.status() if each.is_alive]
+        cluster = LocalCluster(chosen.data_dir, cache, dies_with_us=True)
+        running = [each for each in cluster.status() if each.is_alive]
         return cls(
-            fleet,
+            cluster,
             _start_request(loaded, running, frozenset(Engine) - away.keys()),
             running,
             Engine.DYNAMO in away,
         )
 
     def start(self, progress: OnDownloadProgress) -> list[str]:
-        """Blocks; from the main thread, whose end the engines are bound to."""
-        cluster = dataclasses.replace(self.cluster, progress=progress)
-        return [RUNNERS[each.node.kind].version() for each in cluster.start(self.request)]
+        """Start the engines and return their versions. Call it in the main thread: the engines end with that thread."""
+        started = dataclasses.replace(self.cluster, progress=progress).start(self.request)
+        return [RUNNERS[each.node.kind].version() for each in started]
 
     def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
-        """Waits, in a thread of its own, while `start` waits for all of them."""
+        """Wait until DynamoDB answers and return settings with its endpoint. Runs in a thread while `start` waits for all."""
         while not self.dynamo_is_elsewhere:
             for each in self.cluster.status():
                 if each.node.engine is Engine.DYNAMO and RUNNERS[each.node.kind].is_ready(each.node):
@@ -91,8 +91,8 @@ class DevEngines:
         if self.dynamo_is_elsewhere:
             raise TidingsError(
                 Code.SETTINGS_INVALID,
-                "--fresh forgets what this directory's engines hold, and dynamo.endpoint is set elsewhere.",
-                hint="Empty that one yourself, or unset dynamo.endpoint.",
+                "--fresh deletes the data of this directory's engines, but dynamo.endpoint names another DynamoDB.",
+                hint="Empty that DynamoDB yourself, or unset dynamo.endpoint.",
             )
         if self.cluster.home.exists():
             self.cluster.wipe()
@@ -106,7 +106,7 @@ class DevEngines:
 def _start_request(
     loaded: LoadedSettings, running: list[RunningEngine], wanted: frozenset[Engine]
 ) -> StartRequest:
-    """In the form of what runs; if nothing does: on disk, since a chat of this morning is worth something."""
+    """Request the same form as the running engines; if none runs, data on disk, so that it survives a restart."""
     chosen = loaded.settings.engines
     by_engine = {each.node.engine: each.node for each in running}
     dynamo, broker = by_engine.get(Engine.DYNAMO), by_engine.get(Engine.KAFKA)
@@ -129,14 +129,14 @@ def require_local(loaded: LoadedSettings) -> None:
     if far:
         raise TidingsError(
             Code.SETTINGS_INVALID,
-            f"{' and '.join(far)} lead away from this machine, and `tidings dev` makes tables, topics and a tenant.",
-            hint="Unset them here (`tidings config show` says where they are set), or run the processes by hand: "
+            f"{' and '.join(far)} name other machines, and `tidings dev` creates tables, topics and a tenant.",
+            hint="Unset them here (`tidings config show` shows where they are set), or run the processes yourself: "
             "`tidings tables apply`, `tidings run api`.",
         )
 
 
 def _hosts(loaded: LoadedSettings) -> dict[str, set[str]]:
-    """Of the engines that somebody has placed himself."""
+    """Return the hosts of the engines whose address is set by the user."""
     settings, away = loaded.settings, remote_engines(loaded)
     hosts: dict[str, set[str]] = {}
     if Engine.DYNAMO in away:
@@ -157,7 +157,7 @@ _ENDPOINT_SETTINGS: dict[Engine, Key] = {
 
 
 def remote_engines(loaded: LoadedSettings) -> dict[Engine, str]:
-    """Engines that the settings place somewhere that we do not run: AWS, MSK, ElastiCache, a colleague's machine."""
+    """Return the engines that the settings place elsewhere: AWS, MSK, ElastiCache, another machine."""
     return {
         engine: str(getattr(getattr(loaded.settings, section), name))
         for engine, (section, name) in _ENDPOINT_SETTINGS.items()

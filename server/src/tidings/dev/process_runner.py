@@ -1,4 +1,7 @@
-"""Watches the source folder. What does not even compile restarts nothing: it is told, and the old code runs on."""
+"""Run a process, and restart it when it ends or when the code changes.
+
+A change that does not compile is reported, and the old code continues to run.
+"""
 
 import asyncio
 import os
@@ -22,12 +25,12 @@ _DEBOUNCE_MS, _STEP_MS = 800, 100
 
 
 def is_checkout() -> bool:
-    """A checkout, not a package that was installed: that one changes only by an upgrade."""
+    """Return whether the code runs from a checkout. An installed package changes only by an upgrade."""
     return not any(part in {"site-packages", "dist-packages"} for part in SOURCE.parts)
 
 
 async def watch_source(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
-    """What was written, gathered: an editor's save is several events, a checkout of a branch thousands."""
+    """Yield the changed files in groups: saving a file causes several events, checking out a branch thousands."""
     async for found in awatch(
         source, watch_filter=PythonFilter(extra_extensions=(".lua",)), debounce=_DEBOUNCE_MS, step=_STEP_MS
     ):
@@ -35,7 +38,7 @@ async def watch_source(source: Path = SOURCE) -> AsyncIterator[list[Path]]:
 
 
 def syntax_error_in(paths: list[Path]) -> str:
-    """Of the first file that Python can't read; empty if there is none."""
+    """Return the syntax error of the first file that does not compile, or an empty text."""
     for path in paths:
         if path.suffix == ".py" and path.exists():
             try:
@@ -58,12 +61,12 @@ type LineHandler = Callable[[str, str], None]
 
 
 class ChildProcess:
-    """Lives once: a restart is a new one."""
+    """One run of a process; a restart creates another."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, on_line: LineHandler) -> None:
         self.name = name
         self.has_started = False
-        """It said so itself: all its parts stand."""
+        """It has logged that all its components are started."""
         self.last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._born = monotonic()
         self._process = process
@@ -81,7 +84,7 @@ class ChildProcess:
             stderr=asyncio.subprocess.STDOUT,
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
             limit=_LINE_BYTES,
-            # a session of its own: Ctrl-C in the terminal comes to us alone, and we end them in order
+            # a session of its own: only the supervisor receives Ctrl-C, and stops the processes in order
             start_new_session=True,
         )
         return cls(name, process, on_line)
@@ -99,13 +102,13 @@ class ChildProcess:
         return monotonic() - self._born
 
     async def ended(self) -> int:
-        """The exit code, below zero for a signal; by then everything it said has been heard."""
+        """Wait for the end and return the exit code, negative for a signal. All its output has been read then."""
         code = await self._process.wait()
         await self._reading
         return code
 
     async def stop(self, within_s: float) -> bool:
-        """False: it had to be killed."""
+        """Stop the process; return False if it had to be killed."""
         self.send(signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
@@ -135,7 +138,7 @@ class ChildProcess:
 
 
 QUICK_S = 10.0
-"""Who dies sooner, or before it has started, died quickly."""
+"""A process that ends sooner, or before it has started, counts towards the limit of quick failures."""
 _PAUSES_S = (0.3, 1.0, 3.0)
 _TRIES = 3
 
@@ -147,12 +150,12 @@ class _RunRequest(Enum):
 
 
 class ProcessFailedError(Exception):
-    """It can't be kept running."""
+    """The process ended too often to be restarted again."""
 
-    def __init__(self, name: str, how: str, last_words: list[str]) -> None:
+    def __init__(self, name: str, how: str, last_lines: list[str]) -> None:
         super().__init__(f"{how} and can't be kept running")
         self.name = name
-        self.last_lines = last_words
+        self.last_lines = last_lines
 
 
 class ProcessRunner:
@@ -177,7 +180,7 @@ class ProcessRunner:
         self._over = asyncio.Event()
 
     async def run(self) -> None:
-        """Until `stop`; raises `ProcessFailedError`."""
+        """Keep the process running until `stop`. Raise `ProcessFailedError` if it ends too often."""
         try:
             await self._run()
         finally:
@@ -190,7 +193,7 @@ class ProcessRunner:
             self._changed.clear()
             child = self.child = await self._start()
             if self._is_stopping():
-                await child.stop(self._stop_s)  # asked while it was being started
+                await child.stop(self._stop_s)  # `stop` was called during the start
                 return
             code = await child.ended()
             if self._wish is _RunRequest.RUN:
@@ -223,11 +226,11 @@ class ProcessRunner:
         return self._wish is _RunRequest.STOP
 
     async def restart(self) -> None:
-        """The code has changed."""
+        """Restart the process with the changed code."""
         await self._end_child(_RunRequest.AGAIN)
 
     async def stop(self) -> None:
-        """Returns when nothing is left of it."""
+        """Stop the process and return when it has ended."""
         await self._end_child(_RunRequest.STOP)
         await self._over.wait()
 

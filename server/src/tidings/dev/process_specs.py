@@ -1,4 +1,4 @@
-"""Which processes there are, with which ports and settings. A new command of `tidings run` joins by itself."""
+"""Define the processes of `tidings dev` with their ports and settings: one for each command of `tidings run`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from tidings.engines.node_plan import PortAllocator
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import LOCAL
 
-# A machine with one developer: nobody has to be waited for, every request may be seen, and as many connections as
-# a laptop has open files for: often 1,024.
+# For a developer's machine: short waits at a stop, every request logged, and no more connections than the usual
+# limit of 1,024 open files allows.
 _EASED: Mapping[Key, str] = {
     ("process", "drain_s"): "0",
     ("process", "stop_s"): "12",
@@ -30,7 +30,7 @@ _EASED: Mapping[Key, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """`port` is for clients; who has none works behind the scenes. `note`: why the port is another than set."""
+    """`port` is for clients; workers have none. `note`: why the port differs from the setting."""
 
     name: str
     admin_port: int
@@ -52,21 +52,21 @@ def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpe
     admin_port = ports.take(0, name)
     if wanted is None:
         return ProcessSpec(name, admin_port)
-    who = find_port_holder(wanted) if wanted else None
-    if who is None:
+    holder = find_port_holder(wanted) if wanted else None
+    if holder is None:
         return ProcessSpec(name, admin_port, ports.take(wanted, name))
     if (name, "port") in loaded.sources:
         raise TidingsError(
             Code.ENGINE_PORT_TAKEN,
-            f"Port {wanted}, set as {name}.port, is taken{who.text}.",
+            f"Port {wanted}, set as {name}.port, is taken{holder.text}.",
             hint=f"Free it, or set {env_name((name, 'port'))} to another, or to 0 for any free one.",
         )
     free = ports.take(0, name)
-    return ProcessSpec(name, admin_port, free, f"port {wanted} is taken{who.text}: {name} is at {free}")
+    return ProcessSpec(name, admin_port, free, f"port {wanted} is taken{holder.text}: {name} is at {free}")
 
 
 def process_settings(kind: ProcessSpec, loaded: LoadedSettings, cursor_secret: str) -> dict[str, str]:
-    """For the process's environment. What somebody has set himself stays as it is."""
+    """Return the environment of the process. Settings that the user has given are not changed."""
     eased = {**_EASED, ("api", "cursor_secret"): cursor_secret}
     given = {env_name(key): value for key, value in eased.items() if key not in loaded.sources}
     given[env_name(("telemetry", "log_format"))] = "json"

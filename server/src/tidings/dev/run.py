@@ -1,4 +1,4 @@
-"""Something done in a thread meanwhile. Its result, or its error, is had when it is asked for."""
+"""Run `tidings dev`: engines, tables, topics, processes and demo data, until it is stopped."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from tidings.kernel.clock import Clock, SystemClock
 
 
 class BackgroundTask[T]:
-    """A daemon: whoever is not interested any more leaves without waiting for it."""
+    """Work in a daemon thread; `result` waits for it and returns its result or raises its error."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._future: Future[T] = Future()
@@ -36,11 +36,11 @@ class BackgroundTask[T]:
     def _run(self, work: Callable[[], T]) -> None:
         try:
             self._future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - raised again by who asks for the result
+        except BaseException as error:  # noqa: BLE001 - `result` raises it again
             self._future.set_exception(error)
 
 
-_BESIDE_STOP_S = 2.0
+_STOP_MARGIN_S = 2.0
 _EXIT_FAILED = 1
 
 
@@ -114,20 +114,20 @@ class DevRun:
             self.console.print(line)
 
     def _print_exit(self, error: ProcessFailedError) -> None:
-        self.console.info(f"{error}. The last it said:", "bold red")
+        self.console.info(f"{error}. Its last lines:", "bold red")
         for line in error.last_lines:
             self.console.replay(error.name, line)
         self.console.info(
-            f"all of it: {self.state_dir.logs / error.name}.log; `tidings doctor` looks for the cause"
+            f"complete log: {self.state_dir.logs / error.name}.log; `tidings doctor` helps to find the cause"
         )
 
 
 def _stop_s(kinds: list[ProcessSpec], loaded: LoadedSettings) -> float:
-    """As long as a process takes for itself, and a little."""
+    """Return how long to wait for a process to stop: its own limits and a margin."""
     given = process_settings(kinds[0], loaded, "")
     life = loaded.settings.process
     drain_s = float(given.get("TIDINGS_PROCESS_DRAIN_S", life.drain_s))
-    return drain_s + float(given.get("TIDINGS_PROCESS_STOP_S", life.stop_s)) + _BESIDE_STOP_S
+    return drain_s + float(given.get("TIDINGS_PROCESS_STOP_S", life.stop_s)) + _STOP_MARGIN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class DevOptions:
 
 
 def run_dev(options: DevOptions) -> int:
-    """Run until it is stopped, as an installation for development whatever is set; return the exit code."""
+    """Run until it is stopped, as an installation for development regardless of the settings; return the exit code."""
     os.environ[env_name(INSTALLATION)] = "development"
     began, loaded = monotonic(), load()
     place = StateDir(loaded.settings.engines.data_dir)
@@ -149,7 +149,7 @@ def run_dev(options: DevOptions) -> int:
         known = process_specs(loaded)
         voice = DevConsole([kind.name for kind in known], place.logs, is_raw=options.is_raw)
         try:
-            _lay_ground(options, loaded, engines, place, voice)
+            _prepare(options, loaded, engines, place, voice)
             return _serve(options, place, known, voice, began)
         except KeyboardInterrupt:
             voice.info("stopped before it was ready")
@@ -164,14 +164,14 @@ def _as_ctrl_c(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _lay_ground(
+def _prepare(
     options: DevOptions, loaded: LoadedSettings, engines: DevEngines, state_dir: StateDir, console: DevConsole
 ) -> None:
     if options.is_fresh:
         with console.step("fresh") as said:
             engines.wipe()
             state_dir.delete()
-            said.append("what was kept here is forgotten")
+            said.append("the data of this directory was deleted")
     tables = BackgroundTask(lambda: _tables(engines, loaded))
     with console.step("engines") as said:
         said.extend(engines.start(console.progress))
@@ -198,6 +198,8 @@ def _serve(
 
 def _stop(engines: DevEngines, console: DevConsole) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # nearly through: an engine cut off here would need a recovery
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # an engine that is interrupted while it stops would need a recovery
     stopped = engines.stop()
-    console.info(f"stopped: {', '.join(stopped)}" if stopped else "the engines ran before and run on")
+    console.info(f"stopped: {', '.join(stopped)}" if stopped else "the engines ran before and keep running")

@@ -1,4 +1,4 @@
-"""Plain calls to the processes: are they ready, and the REST routes that fill the tenant. In a thread each."""
+"""Create the demo tenant with users, chats and an inbox, through the REST API."""
 
 import asyncio
 import http.client
@@ -56,7 +56,7 @@ def _get_ready(port: int) -> int:
 async def http_call(
     method: str, url: str, bearer: str, body: object = None, *, key: str | None = None
 ) -> HttpResult:
-    """`key` is the `Idempotency-Key` of what is made."""
+    """Call the API in a thread. `key` is the `Idempotency-Key`."""
     headers = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"}
     if key is not None:
         headers["Idempotency-Key"] = key
@@ -96,7 +96,7 @@ class DevKeys(Struct, frozen=True, kw_only=True):
 
 
 async def create_dev_tenant(settings: Settings, state_dir: StateDir, clock: Clock) -> DevKeys:
-    """Safe to repeat."""
+    """Create the tenant and its keys, unless they exist."""
     async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
         rows = AuthenticatedRows(ring)
         store = DynamoTenantStore(client, rows)
@@ -129,7 +129,7 @@ async def _signing(keys: SigningKeyService, kept: object) -> dict[str, Any]:
 
 
 async def _server(keys: ApiKeyService, kept: object) -> str:
-    """One that an older version made may do too little."""
+    """Return the stored API key, or a new one if the stored one lacks a scope."""
     listed = await keys.list(TENANT)
     good = {key.name.key for key in listed if key.revoked_at_ms is None and key.scopes >= _SCOPES}
     if isinstance(kept, str) and kept.removeprefix(PREFIX).split(".")[1:2] and kept.split(".")[2] in good:
@@ -142,8 +142,8 @@ _GROUP = "Lunch"
 _DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
 _GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
 _INBOX = "default"
-_WELCOME = {"title": "Welcome", "text": "Notifications for you come here, beside the chats."}
-_MADE, _THERE = (200, 201), 409
+_WELCOME = {"title": "Welcome", "text": "Notifications for you appear here, separate from chats."}
+_MADE, _EXISTS = (200, 201), 409
 
 
 class SeedData:
@@ -154,25 +154,27 @@ class SeedData:
         self._tokens = tokens
 
     async def create(self) -> dict[str, str]:
-        """The chats by what they are."""
+        """Create users, chats and the inbox, and return the ids of the chats by kind."""
         for user, name in DEMO_USERS.items():
-            await self._ask("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
+            await self._call_api("POST", "/v1/users", self._keys.server, {"id": user, "display_name": name})
         direct = await self._as("anna", "POST", "/v1/chats", {"type": "direct", "user": "ben"})
         chats = {"direct": str(direct["id"]), "group": await self._group()}
-        # the direct chat last: newest activity comes first in a list, and two who try it begin there
+        # the direct chat last: lists show the newest activity first, and the quick start uses this chat
         await self._talk(chats["group"], "group", _GROUP_TALK)
         await self._talk(chats["direct"], "direct", _DIRECT_TALK)
         await self._inbox()
         return chats
 
     async def _inbox(self) -> None:
-        """Once: what somebody makes of it afterwards, a schema that refuses our words among it, stays."""
-        listed = await self._ask("GET", "/v1/inboxes", self._keys.server)
+        """Create the inbox once; later changes by the developer, such as a schema, are kept."""
+        listed = await self._call_api("GET", "/v1/inboxes", self._keys.server)
         if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
             return
         path, notification = f"/v1/inboxes/{_INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
-        await self._ask("PUT", path, self._keys.server, {"title": "Notifications"})
-        await self._ask("POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome")
+        await self._call_api("PUT", path, self._keys.server, {"title": "Notifications"})
+        await self._call_api(
+            "POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome"
+        )
 
     async def _group(self) -> str:
         listed = await self._as("anna", "GET", "/v1/chats")
@@ -194,14 +196,14 @@ class SeedData:
     async def _as(
         self, user: str, method: str, path: str, body: object = None, *, key: str | None = None
     ) -> Any:  # noqa: ANN401 - JSON is what it is
-        return await self._ask(method, path, self._tokens[user], body, key=key)
+        return await self._call_api(method, path, self._tokens[user], body, key=key)
 
-    async def _ask(
+    async def _call_api(
         self, method: str, path: str, bearer: str, body: object = None, *, key: str | None = None
     ) -> Any:  # noqa: ANN401 - JSON is what it is
         self._console.requests_unshown += 1
         answer = await http_call(method, self._api + path, bearer, body, key=key)
-        if answer.status not in (*_MADE, _THERE):
+        if answer.status not in (*_MADE, _EXISTS):
             raise _refused(method, path, answer)
         return answer.body
 
@@ -210,8 +212,8 @@ def _refused(method: str, path: str, answer: HttpResult) -> TidingsError:
     said = answer.body.get("detail") if isinstance(answer.body, dict) else ""
     return TidingsError(
         Code.INTERNAL,
-        f"The tenant {TENANT} could not be filled: {method} {path} gave {answer.status}. {said}",
-        hint="`tidings dev --fresh` begins anew; `tidings doctor` looks for what is wrong.",
+        f"The tenant {TENANT} could not be created: {method} {path} gave {answer.status}. {said}",
+        hint="`tidings dev --fresh` starts with empty tables; `tidings doctor` looks for the cause.",
     )
 
 
@@ -222,9 +224,12 @@ def mint_tokens(keys: DevKeys, now_s: int, life_s: int) -> dict[str, str]:
 def write_dev_file(
     state_dir: StateDir, clock: Clock, urls: dict[str, str], tokens: dict[str, str], **more: object
 ) -> None:
-    """For other commands in this directory; mode 0600. `version` changes when a field changes its meaning."""
+    """Write the file that other commands in this directory read, with mode 0600.
+
+    `version` changes when a field changes its meaning.
+    """
     users = {user: {"name": DEMO_USERS[user], "token": token} for user, token in tokens.items()}
-    told = {
+    content = {
         "version": 1,
         "tenant": TENANT,
         **urls,
@@ -232,6 +237,6 @@ def write_dev_file(
         **more,
         "written_at": format_ms(clock.now_ms()),
     }
-    write_private(state_dir.client, json.dumps(told, indent=1))
+    write_private(state_dir.client, json.dumps(content, indent=1))
     for user, token in tokens.items():
         write_private(state_dir.header(user), f"Authorization: Bearer {token}\n")

@@ -1,6 +1,6 @@
-"""Where `tidings dev` keeps what is its own, beside the engines' data; and that only one of it runs there.
+"""The directory of `tidings dev`: its keys and files for clients, next to the engines' data. One run at a time.
 
-`client.json` is for whoever connects, such as a chat in another terminal: it is there while everything is ready.
+`client.json` is for clients, such as `tidings chat` in another terminal. It exists while everything is ready.
 """
 
 import fcntl
@@ -36,11 +36,11 @@ class StateDir:
 
     @property
     def keys(self) -> Path:
-        """What stays over a stop, with the data: how tokens are signed, the server's API key."""
+        """The keys that are kept with the data after a stop: the signing key and the server's API key."""
         return self.dev / "keys.json"
 
     def header(self, user: str) -> Path:
-        """For `curl -H @…`: a token stays out of the terminal and of the shell's history."""
+        """The header for `curl -H @…`, so that a token is neither in the terminal nor in the shell's history."""
         return self.dev / f"{user}.header"
 
     @contextmanager
@@ -59,7 +59,7 @@ class StateDir:
             file.truncate(0)
 
     def leave(self) -> None:
-        """What is only true while it runs goes."""
+        """Delete the files that are valid only while it runs."""
         for path in (self.client, *self.dev.glob("*.header")):
             path.unlink(missing_ok=True)
 
@@ -73,13 +73,13 @@ class StateDir:
         return TidingsError(
             Code.ENGINES_BUSY,
             f"`tidings dev` runs in this directory already{who}" + (f"; the API is at {at}." if at else "."),
-            hint=f"Go on with that one, or stop it: Ctrl-C there, or `kill {pid}`. "
-            "For a second one beside it, take another directory.",
+            hint=f"Use that one, or stop it: Ctrl-C there, or `kill {pid}`. "
+            "For a second one, use another directory.",
         )
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Empty if there is none, or none that can be read."""
+    """Return the content of a JSON file; an empty dict if it is missing or invalid."""
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -88,7 +88,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Whole or not at all, and never readable by others, not even for a moment."""
+    """Replace a file atomically. Other users can never read it."""
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "w") as file:

@@ -1,4 +1,4 @@
-"""All processes together: started, kept, restarted with the code, and stopped in order: edges before those behind them."""
+"""Run all processes: start them, restart them when the code changes, and stop the edges before the workers."""
 
 import asyncio
 import signal
@@ -31,7 +31,7 @@ class Supervisor:
         self._console = console
         self._watches = watches
         self._asked = asyncio.Event()
-        self._keepers = {
+        self._runners = {
             kind.name: ProcessRunner(
                 kind.name, self._start(kind), console, stop_s=stop_s, waits_for_code=watches
             )
@@ -39,10 +39,10 @@ class Supervisor:
         }
 
     async def run(self, serving: OnServing) -> None:
-        """Until a signal comes, or something can't go on, which is raised. `serving` runs beside the processes."""
+        """Run until a signal arrives or a process cannot continue, which is raised. `serving` runs at the same time."""
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self._signalled)
-        work = [keeper.run() for keeper in self._keepers.values()]
+        work = [runner.run() for runner in self._runners.values()]
         work += [serving(), *([self._follow_code()] if self._watches else [])]
         tasks = [asyncio.create_task(each) for each in work]
         asked = asyncio.create_task(self._asked.wait())
@@ -55,11 +55,11 @@ class Supervisor:
             await asyncio.gather(*tasks, asked, return_exceptions=True)
 
     async def ready(self) -> None:
-        """When every process says that it is."""
+        """Wait until every process is ready."""
         for kind in self._kinds:
             while not await is_http_ready(kind.admin_port):  # noqa: ASYNC110 - another process: there is no event to wait for
                 await asyncio.sleep(_POLL_S)
-            self._keepers[kind.name].was_ready = True
+            self._runners[kind.name].was_ready = True
 
     def _start(self, kind: ProcessSpec) -> Callable[[], Coroutine[None, None, ChildProcess]]:
         return lambda: ChildProcess.start(kind.name, self._settings_of(kind), self._console.process_line)
@@ -78,16 +78,16 @@ class Supervisor:
                 self._console.info(f"not restarted: {fault}", "bold red")
                 continue
             self._console.info(
-                f"{process_runner.describe_paths(paths)} changed: restarting {', '.join(self._keepers)}",
+                f"{process_runner.describe_paths(paths)} changed: restarting {', '.join(self._runners)}",
                 "bold",
             )
-            await asyncio.gather(*(keeper.restart() for keeper in self._keepers.values()))
+            await asyncio.gather(*(runner.restart() for runner in self._runners.values()))
 
     def _signalled(self) -> None:
-        """The second one does not wait."""
+        """Stop at the first signal; kill the processes at the second."""
         if self._asked.is_set():
-            for keeper in self._keepers.values():
-                keeper.kill()
+            for runner in self._runners.values():
+                runner.kill()
         self._asked.set()
 
     async def _stop_all(self) -> None:
@@ -95,4 +95,4 @@ class Supervisor:
             chosen = [kind.name for kind in self._kinds if kind.is_edge is is_edge]
             if chosen:
                 self._console.info(f"stopping {', '.join(chosen)}")
-                await asyncio.gather(*(self._keepers[name].stop() for name in chosen))
+                await asyncio.gather(*(self._runners[name].stop() for name in chosen))

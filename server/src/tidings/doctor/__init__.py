@@ -1,1 +1,1 @@
-"""`tidings doctor`: looks at everything an installation stands on, and says what is wrong and what to do."""
+"""`tidings doctor`: check everything that an installation depends on, and report what is wrong and what to do."""

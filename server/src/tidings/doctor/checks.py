@@ -1,4 +1,4 @@
-"""Running processes: whether they are ready, and if not, why. Found by their admin ports."""
+"""Run all checks, and check the processes through their admin ports."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ _READY = 200
 
 
 def dev_ports(data_dir: Path) -> dict[str, int]:
-    """Of a `tidings dev` that runs in this directory."""
+    """Return the admin ports of a `tidings dev` that runs in this directory."""
     try:
         found = json.loads((data_dir / "dev" / "client.json").read_text())
     except (OSError, ValueError):
@@ -48,13 +48,18 @@ def _check_process(place: str) -> Finding:
         connection.close()
     except (OSError, ValueError, http.client.HTTPException) as error:
         todo = "Is it running? Its log says `process starting` with the admin port."
-        return Finding("processes", CheckState.WRONG, f"nobody answers at {place}: {error}", why, todo)
+        return Finding("processes", CheckState.WRONG, f"no answer at {place}: {error}", why, todo)
     name = f"{page.get('process', 'process')} at {place}"
     if answer.status == _READY:
         return ok("processes", f"{name} is ready")
     problems = [str(each) for each in page.get("problems", [])]
     return Finding(
-        "processes", CheckState.WRONG, f"{name} is not ready", why, "Its log says since when.", problems
+        "processes",
+        CheckState.WRONG,
+        f"{name} is not ready",
+        why,
+        "Its log has the time and the cause.",
+        problems,
     )
 
 
@@ -75,9 +80,9 @@ _DEFAULTS = LoadedSettings(Settings(), {})
 
 
 def run_checks(
-    admin: tuple[str, ...] = (), tell: Callable[[str], None] = lambda _: None
+    admin: tuple[str, ...] = (), report: Callable[[str], None] = lambda _: None
 ) -> Iterator[Finding]:
-    """`tell` hears what is looked at next."""
+    """Run the checks. `report` receives the name of each check before it runs."""
     try:
         loaded = load()
     except TidingsError as error:
@@ -85,10 +90,10 @@ def run_checks(
         yield machine.load_failed(error)
         yield skipped("the rest", "needs settings that can be read")
         return
-    case = make_context(loaded, admin)
-    for name, look in CHECKS.items():
-        tell(name)
-        yield from _run_check(name, look, case)
+    context = make_context(loaded, admin)
+    for name, check in CHECKS.items():
+        report(name)
+        yield from _run_check(name, check, context)
 
 
 def make_context(loaded: LoadedSettings, admin: tuple[str, ...] = ()) -> DoctorContext:
@@ -96,10 +101,10 @@ def make_context(loaded: LoadedSettings, admin: tuple[str, ...] = ()) -> DoctorC
     return DoctorContext(loaded, SystemClock(), admin, has_dev=has_dev)
 
 
-def _run_check(name: str, look: Check, context: DoctorContext) -> Iterator[Finding]:
-    """A check that breaks is a finding too, and the others go on."""
+def _run_check(name: str, check: Check, context: DoctorContext) -> Iterator[Finding]:
+    """Run one check. An error of the check is a finding, and the other checks continue."""
     try:
-        yield from look(context)
-    except Exception as error:  # noqa: BLE001 - see above
+        yield from check(context)
+    except Exception as error:  # noqa: BLE001 - any error is reported
         found = f"the check itself failed: {type(error).__name__}: {error}"
         yield Finding(name, CheckState.WRONG, found, f"[{Code.INTERNAL}]", "Please report it.")

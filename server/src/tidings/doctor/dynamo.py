@@ -1,4 +1,4 @@
-"""DynamoDB: does it answer, does its clock agree with ours, are the tables as declared."""
+"""Check DynamoDB: does it answer, does its clock agree with this machine's, are the tables as declared."""
 
 import asyncio
 import http.client
@@ -9,7 +9,7 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring import tables as standing
+from tidings.app.wiring import tables as live_tables
 from tidings.app.wiring.accounts import open_tables
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.installation.epoch_watch import refuse_copied_installation
@@ -20,7 +20,7 @@ from tidings.platform.dynamo.errors import DynamoError
 from tidings.schema.tables.declaration import TABLES
 
 _TIMEOUT_S = 5.0
-_AWRY_S, _WRONG_S = 5.0, 60.0
+_WARNING_S, _WRONG_S = 5.0, 60.0
 
 
 def check_dynamo(context: DoctorContext) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def check_dynamo(context: DoctorContext) -> Iterator[Finding]:
         return
     try:
         began = monotonic()
-        _, server = _knock(settings)
+        _, server = _probe(settings)
         took_ms = (monotonic() - began) * 1000
     except (OSError, http.client.HTTPException) as error:
         yield _unreachable(settings.endpoint, str(error) or type(error).__name__)
@@ -45,7 +45,7 @@ def _not_set() -> Finding:
         "dynamo",
         CheckState.WRONG,
         "dynamo.endpoint is not set",
-        "DynamoDB holds the truth: without it nothing is served.",
+        "DynamoDB stores all data: without it nothing is served.",
         '`tidings engines start`, or `tidings dev`; or set dynamo.endpoint to "aws" or to the URL of an engine.',
     )
 
@@ -55,13 +55,13 @@ def _unreachable(endpoint: str, reason: str) -> Finding:
         "dynamo",
         CheckState.WRONG,
         f"{endpoint} does not answer: {reason}",
-        "DynamoDB holds the truth: without it nothing is served.",
-        "`tidings engines status` says whether it runs here; else look at dynamo.endpoint and the network.",
+        "DynamoDB stores all data: without it nothing is served.",
+        "`tidings engines status` shows whether it runs here; otherwise check dynamo.endpoint and the network.",
     )
 
 
-def _knock(settings: DynamoSettings) -> tuple[datetime | None, str]:
-    """Its time and its name, from the headers of any answer at all."""
+def _probe(settings: DynamoSettings) -> tuple[datetime | None, str]:
+    """Return the server's time and name, from the headers of any answer."""
     host = f"dynamodb.{settings.region}.amazonaws.com"
     url = urlsplit(f"https://{host}" if settings.endpoint == "aws" else settings.endpoint or "")
     kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
@@ -76,14 +76,14 @@ def _knock(settings: DynamoSettings) -> tuple[datetime | None, str]:
 
 
 def _clock(context: DoctorContext) -> Finding:
-    theirs, _ = _knock(context.loaded.settings.dynamo)
+    theirs, _ = _probe(context.loaded.settings.dynamo)
     if theirs is None:
-        return skipped("clock", "DynamoDB's engine tells no time; Redis is asked too")
+        return skipped("clock", "this engine returns no time; the check of Redis compares clocks too")
     return check_clock("DynamoDB", (context.clock.now() - theirs).total_seconds())
 
 
 def check_clock(whose: str, ahead_s: float) -> Finding:
-    if abs(ahead_s) < _AWRY_S:
+    if abs(ahead_s) < _WARNING_S:
         return ok("clock", f"agrees with {whose}'s")
     state = CheckState.WRONG if abs(ahead_s) >= _WRONG_S else CheckState.WARNING
     way = "ahead of" if ahead_s > 0 else "behind"
@@ -91,25 +91,25 @@ def check_clock(whose: str, ahead_s: float) -> Finding:
         "clock",
         state,
         f"this machine is {abs(ahead_s):.0f} s {way} {whose}",
-        "Tokens, leases and expiry are judged by it: tenants allow a minute, AWS refuses signatures after five.",
-        "Let the system keep its time by NTP: `timedatectl set-ntp true`, or chrony.",
+        "Tokens, leases and expiry depend on it: tenants accept a minute, AWS refuses signatures after five.",
+        "Synchronize the clock with NTP: `timedatectl set-ntp true`, or chrony.",
     )
 
 
 def _tables(settings: DynamoSettings) -> Iterator[Finding]:
     try:
-        plan = standing.load_tables_plan(settings)
+        plan = live_tables.load_tables_plan(settings)
     except TidingsError as error:
-        yield Finding("tables", CheckState.WRONG, error.message, "They can't be looked at.", error.hint)
+        yield Finding("tables", CheckState.WRONG, error.message, "They cannot be read.", error.hint)
         return
-    why, todo = "No process serves on tables that are missing or shaped otherwise.", "`tidings tables apply`."
-    unfit = standing.serving_blockers(plan)
+    why, todo = "No process serves if tables are missing or have other keys.", "`tidings tables apply`."
+    unfit = live_tables.serving_blockers(plan)
     if unfit:
         yield Finding(
             "tables", CheckState.WRONG, f"{len(unfit)} things are not as declared", why, todo, unfit
         )
     if other := [line for line in plan.drift if line not in unfit]:
-        why = "They serve; this is money or safety: capacity, backups, protection from deletion."
+        why = "The tables can be used; the differences affect cost or safety: capacity, backups, deletion protection."
         todo = "`tidings tables plan` shows what `tidings tables apply` would do."
         yield Finding("tables", CheckState.WARNING, f"{len(other)} things differ", why, todo, other)
     if not plan.drift:
@@ -119,7 +119,7 @@ def _tables(settings: DynamoSettings) -> Iterator[Finding]:
 _CHECK = "epoch"
 
 
-_WHY = "Devices hold sequences of messages that are gone. No process starts until they can be told so."
+_WHY = "Devices have sequences of messages that no longer exist. No process starts until a new epoch tells them to resync."
 
 
 def check_epoch(context: DoctorContext) -> Iterator[Finding]:
@@ -137,12 +137,10 @@ def check_epoch(context: DoctorContext) -> Iterator[Finding]:
 
 def check_installation(found: Installation | None, log_id: str) -> Finding:
     if found is None:
-        return ok(_CHECK, "0: nothing has been started here yet")
+        return ok(_CHECK, "0: no process has been started here yet")
     if found.phase is RestorePhase.CLOSED:
-        todo = f"Run `tidings restored --to {found.restored_to}` to its end."
-        return Finding(
-            _CHECK, CheckState.WRONG, "a restore is being finished, or was interrupted", _WHY, todo
-        )
+        todo = f"Run `tidings restored --to {found.restored_to}` until it has finished."
+        return Finding(_CHECK, CheckState.WRONG, "a restore is in progress, or was interrupted", _WHY, todo)
     try:
         refuse_copied_installation(found, log_id)
     except TidingsError as error:

@@ -1,4 +1,4 @@
-"""Kafka: does it answer, does it know the groups that we use, are the topics as declared, does somebody lag."""
+"""Check Kafka: does it answer, does it support the group protocol, are the topics as declared, how large is the lag."""
 
 import socket
 import struct
@@ -20,10 +20,12 @@ _API_VERSIONS, _VERSION_0, _NO_CLIENT_ID = 18, 0, -1
 _CONSUMER_GROUP_HEARTBEAT = 68
 _TIMEOUT_S = 3.0
 BEHIND = 10_000
-"""So many records behind is more than a moment's work."""
+"""A lag of more records than this is reported."""
 LONG_SESSION_S = 10.0
 _SESSION = "group.consumer.session.timeout.ms"
-_NO_KAFKA = "Without Kafka nothing is lost, but pushes come late, when the relay finds what was not handled."
+_NO_KAFKA = (
+    "Without Kafka no message is lost, but pushes are late: the relay publishes unprocessed messages again."
+)
 
 
 def check_kafka(context: DoctorContext) -> Iterator[Finding]:
@@ -33,8 +35,8 @@ def check_kafka(context: DoctorContext) -> Iterator[Finding]:
         yield Finding("kafka", CheckState.WRONG, "kafka.bootstrap_servers is not set", _NO_KAFKA, todo)
         return
     if not _open_ports(settings.bootstrap_servers):
-        todo = "`tidings engines status` says whether it runs here; else look at the address and the network."
-        found = f"nobody listens at {settings.bootstrap_servers}"
+        todo = "`tidings engines status` shows whether it runs here; otherwise check the address and the network."
+        found = f"no answer at {settings.bootstrap_servers}"
         yield Finding("kafka", CheckState.WRONG, found, _NO_KAFKA, todo)
         return
     link = topics_kafka_config(settings)
@@ -75,22 +77,22 @@ def _cluster(link: KafkaConfig, settings: KafkaSettings) -> Iterator[Finding]:
 
 def _version(settings: KafkaSettings) -> Finding:
     if settings.security_protocol != "plaintext":
-        return skipped("kafka version", "not asked over TLS or SASL")
+        return skipped("kafka version", "not checked over TLS or SASL")
     first = (settings.bootstrap_servers or "").split(",")[0]
     if _CONSUMER_GROUP_HEARTBEAT in supported_calls(first):
-        return ok("kafka version", "4 or newer: it knows KIP-848's groups")
+        return ok("kafka version", "4 or newer: it supports KIP-848 groups")
     return Finding(
         "kafka version",
         CheckState.WRONG,
-        f"{first} does not know KIP-848's groups: it is older than 4.0, or they are switched off",
-        "Delivery joins such a group, because the old ones deliver twice at each rebalance.",
+        f"{first} does not support KIP-848 groups: it is older than 4.0, or they are disabled",
+        "Delivery uses such a group, because classic groups deliver twice at each rebalance.",
         "Run Kafka 4 or newer, or allow `group.coordinator.rebalance.protocols=classic,consumer`; or set "
         'kafka.group_protocol = "classic".',
     )
 
 
 def _session(link: KafkaConfig) -> Finding:
-    """Of the groups of KIP-848, where the brokers set it, not the members."""
+    """Check the session timeout of KIP-848 groups, which the brokers set, not the members."""
     try:
         admin = AdminClient(link.admin_config())
         broker = next(iter(admin.list_topics(timeout=_TIMEOUT_S).brokers))
@@ -98,7 +100,7 @@ def _session(link: KafkaConfig) -> Finding:
         (answer,) = admin.describe_configs([asked], request_timeout=_TIMEOUT_S).values()
         session_s = int(answer.result()[_SESSION].value) / 1000
     except (KafkaException, KeyError) as error:
-        return skipped("kafka session", f"could not be asked: {error}")
+        return skipped("kafka session", f"could not be read: {error}")
     if session_s <= LONG_SESSION_S:
         return ok("kafka session", f"a process that died is replaced after {session_s:g} s")
     return Finding(
@@ -111,7 +113,7 @@ def _session(link: KafkaConfig) -> Finding:
 
 
 def supported_calls(server: str) -> set[int]:
-    """Kafka tells no version, but which calls it knows."""
+    """Return the API keys that a broker supports; Kafka does not return its version."""
     host, _, port = server.rpartition(":")
     request = struct.pack(">hhih", _API_VERSIONS, _VERSION_0, 1, _NO_CLIENT_ID)
     try:
@@ -129,7 +131,7 @@ def _topics(plane: TopicControlPlane, settings: KafkaSettings) -> Iterator[Findi
     plan = topics_plan(plane, settings)
     missing = [line for line in plan.drift if line.endswith(": missing")]
     if missing:
-        why = "What is published to a topic that is not there is lost to delivery, until the relay finds it."
+        why = "Records for a missing topic are not delivered until the relay finds them."
         found = f"{len(missing)} of {len(TOPICS)} are missing"
         yield Finding("topics", CheckState.WRONG, found, why, "`tidings topics apply`.", missing)
     if other := [line for line in plan.drift if line not in missing]:
@@ -152,13 +154,13 @@ def _lag(link: KafkaConfig) -> Iterator[Finding]:
         ]
         behind = {group: consumer_lag(link, group, topics) for group in groups}
     except KafkaException as error:
-        yield skipped("lag", f"could not be asked: {error}")
+        yield skipped("lag", f"could not be read: {error}")
         return
     late = {group: count for group, count in behind.items() if count >= BEHIND}
     if late:
         words = ", ".join(f"{group} by {count:,}" for group, count in late.items())
-        why = "What is not consumed is not pushed: people see messages late."
-        todo = "Start more of these processes, or look at what holds them up: their logs and /readyz."
+        why = "Records that are not consumed are not pushed: users see messages late."
+        todo = "Start more of these processes, or find out what delays them: their logs and /readyz."
         yield Finding("lag", CheckState.WARNING, f"behind: {words} records", why, todo)
     elif groups:
         yield ok("lag", f"none far behind of {', '.join(groups)}")
@@ -167,15 +169,18 @@ def _lag(link: KafkaConfig) -> Iterator[Finding]:
 
 
 def consumer_lag(link: KafkaConfig, group: str, topics: list[str]) -> int:
-    """A consumer that never joins: the admin client's question kills the process when a coordinator dies."""
-    looker = Consumer({**link.admin_config(), "group.id": group})
+    """Return the lag of a group, read by a consumer that never joins.
+
+    The admin client's call for it crashes the process when a coordinator dies.
+    """
+    consumer = Consumer({**link.admin_config(), "group.id": group})
     try:
         places = [
             TopicPartition(topic, number)
             for topic in topics
-            for number in looker.list_topics(topic, timeout=_TIMEOUT_S).topics[topic].partitions
+            for number in consumer.list_topics(topic, timeout=_TIMEOUT_S).topics[topic].partitions
         ]
-        done = [part for part in looker.committed(places, timeout=_TIMEOUT_S) if part.offset >= 0]
-        return sum(looker.get_watermark_offsets(part, timeout=_TIMEOUT_S)[1] - part.offset for part in done)
+        done = [part for part in consumer.committed(places, timeout=_TIMEOUT_S) if part.offset >= 0]
+        return sum(consumer.get_watermark_offsets(part, timeout=_TIMEOUT_S)[1] - part.offset for part in done)
     finally:
-        looker.close()
+        consumer.close()

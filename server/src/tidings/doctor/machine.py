@@ -1,4 +1,4 @@
-"""Who listens on a port of this machine."""
+"""Check this machine and the settings: Python, memory, open files, ports, secrets."""
 
 import importlib
 import re
@@ -28,15 +28,15 @@ _OURS = re.compile(r"tidings.* run \w+$")
 
 @dataclass(frozen=True, slots=True)
 class PortHolder:
-    """Without a `pid`: somebody else's process, of which the system tells nothing."""
+    """The process that listens on a port. Without a `pid` it belongs to another user, and the system gives no details."""
 
     pid: int | None = None
     command: str = ""
 
     @property
     def text(self) -> str:
-        """To stand after "is taken"."""
-        return f" by `{self.command}` (process {self.pid})" if self.pid else " by a process of somebody else"
+        """The text after "is taken"."""
+        return f" by `{self.command}` (process {self.pid})" if self.pid else " by a process of another user"
 
     @property
     def is_ours(self) -> bool:
@@ -44,11 +44,11 @@ class PortHolder:
 
 
 def find_port_holder(port: int) -> PortHolder | None:
-    """None: the port is free."""
+    """Return the process that listens on the port, or None if the port is free."""
     if _is_free(port):
         return None
     try:
-        import psutil  # noqa: PLC0415 - not there in every installation
+        import psutil  # noqa: PLC0415 - not part of every installation
     except ModuleNotFoundError:
         return PortHolder()
     try:
@@ -56,7 +56,7 @@ def find_port_holder(port: int) -> PortHolder | None:
             if found.status == psutil.CONN_LISTEN and found.laddr and found.laddr.port == port and found.pid:
                 return PortHolder(found.pid, " ".join(psutil.Process(found.pid).cmdline()))
     except psutil.Error:
-        pass  # it ended meanwhile, or this system lets only root look
+        pass  # it ended meanwhile, or only root may read it on this system
     return PortHolder()
 
 
@@ -73,8 +73,8 @@ def _is_free(port: int) -> bool:
 OLDEST = (3, 12)
 _PROCESS_MB = 150
 _DEVICE_KB = 12
-"""Of an idle device, as measured: docs/explanation/gateway-sockets.md."""
-_FILES_BESIDE = 500
+"""The memory of an idle device, as measured: docs/explanation/gateway-sockets.md."""
+_OTHER_FILES = 500
 _LOWERS, _REFUSES = "takes fewer connections than the default", "refuses to start"
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -109,7 +109,7 @@ def check_memory(context: DoctorContext) -> Iterator[Finding]:
     if find_spec("psutil") is None:
         yield skipped("memory", "psutil is not installed (`pip install 'tidings[engines]'`)")
         return
-    import psutil  # noqa: PLC0415 - not there in every installation
+    import psutil  # noqa: PLC0415 - not part of every installation
 
     free_mb = psutil.virtual_memory().available // 2**20
     devices = context.loaded.settings.gateway.max_connections
@@ -127,13 +127,13 @@ def check_memory(context: DoctorContext) -> Iterator[Finding]:
 
 
 def check_open_files(context: DoctorContext) -> Iterator[Finding]:
-    """As `tidings run gateway` judges it before it starts."""
+    """Check the limit of open files, with the same rule as `tidings run gateway`."""
     gateway = context.loaded.settings.gateway
-    need = gateway.max_connections + gateway.max_handshakes + _FILES_BESIDE
+    need = gateway.max_connections + gateway.max_handshakes + _OTHER_FILES
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < need:
         is_default = gateway.max_connections == GatewaySettings().max_connections
-        room = max(1, hard - gateway.max_handshakes - _FILES_BESIDE)
+        room = max(1, hard - gateway.max_handshakes - _OTHER_FILES)
         yield Finding(
             "open files",
             CheckState.WARNING if is_default else context.unless_dev,
@@ -153,15 +153,15 @@ def check_ports(context: DoctorContext) -> Iterator[Finding]:
 
 
 def _port(context: DoctorContext, name: str, port: int) -> Finding:
-    who = find_port_holder(port)
-    if who is None:
+    holder = find_port_holder(port)
+    if holder is None:
         return ok("ports", f"{port} is free for {name}")
-    if who.is_ours:
-        return ok("ports", f"{port} is held by Tidings itself (process {who.pid})")
+    if holder.is_ours:
+        return ok("ports", f"{port} is used by Tidings itself (process {holder.pid})")
     return Finding(
         "ports",
         context.unless_dev,
-        f"{port}, meant for {name}, is taken{who.text}",
+        f"{port}, meant for {name}, is taken{holder.text}",
         f"`tidings run {name}` can't listen there.",
         f"End that process, or set {env_name((name, 'port'))} to another port.",
     )
@@ -172,12 +172,14 @@ def check_secrets(context: DoctorContext) -> Iterator[Finding]:
     files = sorted((settings.engines.data_dir / "dev").glob("*.json"))
     if settings.encryption.kms == "file":
         files.append(settings.encryption.key_file)
-    there = [path for path in files if path.exists()]
-    if open_ones := [path for path in there if path.stat().st_mode & _FOR_OTHERS]:
+    existing = [path for path in files if path.exists()]
+    if open_ones := [path for path in existing if path.stat().st_mode & _FOR_OTHERS]:
         yield from (_readable(path) for path in open_ones)
     else:
-        words = ", ".join(str(path) for path in there)
-        yield ok("secrets", f"only you can read {words}" if there else "no key file yet: made at first use")
+        words = ", ".join(str(path) for path in existing)
+        yield ok(
+            "secrets", f"only you can read {words}" if existing else "no key file yet: made at first use"
+        )
 
 
 def _readable(path: Path) -> Finding:
@@ -185,19 +187,19 @@ def _readable(path: Path) -> Finding:
         "secrets",
         CheckState.WRONG,
         f"{path} is open to others (mode {stat.S_IMODE(path.stat().st_mode):04o})",
-        "Who has it can read what is stored, or come in as anybody; Tidings refuses to use such a key file.",
-        f"chmod 600 {path}. If somebody else may have read it, begin anew with another.",
+        "Anyone with this file can read stored data or log in as any user; Tidings refuses to use such a key file.",
+        f"chmod 600 {path}. If another user may have read it, replace it with a new one.",
     )
 
 
-WHY = "No process starts with settings that it can't use."
+WHY = "No process starts with invalid settings."
 _MISSING = ": is missing;"
-"""Of an engine: that is looked at by itself, in more words."""
+"""A missing engine address: the checks of the engines report it with more detail."""
 TODO = "`tidings config show` prints every setting and its source; docs/reference/settings.md explains them."
 
 
 def load_failed(error: TidingsError) -> Finding:
-    """They can't even be read."""
+    """Return the finding for settings that cannot be read."""
     faults = error.details.get("faults")
     details = [str(fault) for fault in faults] if isinstance(faults, list) else [error.message]
     return Finding("settings", CheckState.WRONG, "have faults", WHY, TODO, details)
@@ -218,7 +220,7 @@ def check_settings(context: DoctorContext) -> Iterator[Finding]:
 
 
 def _builds(kind: str) -> tuple["OptionsBuilder", ...]:
-    """What a process of this kind tries before it starts."""
+    """Return the checks of settings that a process of this kind runs before it starts."""
     tried: tuple[OptionsBuilder, ...] = getattr(
         importlib.import_module(f"tidings.app.processes.{kind}"), "BUILDS", ()
     )

@@ -1,4 +1,4 @@
-"""What the doctor finds: what was looked at, how it is, why that matters, what to do. And what it is told beforehand."""
+"""The findings of the doctor (check, state, reason, action), and the input of the checks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ class CheckState(StrEnum):
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
-    """`details` are single things under what was found: tables, topics, faults."""
+    """`details` lists the tables, topics or faults of this finding."""
 
     check: str
     state: CheckState
@@ -32,14 +32,14 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """An installation as its settings describe it, seen from this machine."""
+    """The input of every check: the settings, and this machine."""
 
     loaded: LoadedSettings
     clock: Clock = field(default_factory=SystemClock)
     admin: tuple[str, ...] = ()
-    """`host:port` of processes that somebody asked to look at."""
+    """`host:port` of processes to check, from the command line."""
     has_dev: bool = False
-    """`tidings dev` runs here: it has ports and bounds of its own, so those of the settings are no trouble now."""
+    """`tidings dev` runs here with ports and limits of its own, so those of the settings are only warnings."""
 
     @property
     def unless_dev(self) -> CheckState:
@@ -90,7 +90,7 @@ def summarize_findings(findings: Iterable[Finding]) -> Text:
         return Text(f"all is well: {counts[CheckState.OK]} checked", "bold green")
     words = [
         f"{counts[CheckState.WRONG]} wrong",
-        f"{counts[CheckState.WARNING]} to think about",
-        f"{counts[CheckState.OK]} fine",
+        f"{counts[CheckState.WARNING]} warnings",
+        f"{counts[CheckState.OK]} ok",
     ]
     return Text(", ".join(words), "bold red" if counts[CheckState.WRONG] else "bold yellow")

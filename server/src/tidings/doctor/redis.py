@@ -1,4 +1,4 @@
-"""Redis or Valkey: does it answer, is it new enough, does it keep what it is given, is its cluster whole."""
+"""Check Redis or Valkey: does it answer, is it new enough, does it evict keys, is the cluster complete."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -14,7 +14,9 @@ OLDEST = 7
 
 
 _CHECK = "redis"
-_NO_REDIS = "Without Redis everything is stored and read, but nothing is pushed, and limits are counted by each process."
+_NO_REDIS = (
+    "Without Redis messages are stored and read, but not pushed, and each process counts rate limits alone."
+)
 
 type Info = dict[str, str]
 
@@ -27,9 +29,9 @@ def check_redis(context: DoctorContext) -> Iterator[Finding]:
     options = redis_options(context.loaded.settings)
     where = ",".join(str(seed) for seed in options.seeds)
     try:
-        info, took_ms = _ask(options)
-    except Exception as error:  # noqa: BLE001 - whatever the client met: it is told
-        todo = "`tidings engines status` says whether it runs here; else look at redis.url, its password and TLS."
+        info, took_ms = _read_info(options)
+    except Exception as error:  # noqa: BLE001 - any error is reported
+        todo = "`tidings engines status` shows whether it runs here; otherwise check redis.url, its password and TLS."
         found = f"{where} does not answer: {str(error) or type(error).__name__}"
         yield Finding(_CHECK, CheckState.WRONG, found, _NO_REDIS, todo)
         return
@@ -46,8 +48,8 @@ def check_redis(context: DoctorContext) -> Iterator[Finding]:
         yield check_clock("Redis", ahead_s)
 
 
-def _ask(options: RedisOptions) -> tuple[Info, float]:
-    """One node on a plain connection: our client refuses a node that is not what the settings say."""
+def _read_info(options: RedisOptions) -> tuple[Info, float]:
+    """Read the state of one node on a plain connection: the client refuses a node that differs from the settings."""
     with open_blocking_socket(options, options.seeds[0]) as sock:
         answers = reply_reader()
         call_blocking(sock, answers, *options.hello)
@@ -66,7 +68,7 @@ def _fields(reply: object) -> Info:
 
 
 def check_info(info: Info, *, is_cluster_set: bool) -> Iterator[Finding]:
-    """What a server says about itself, held against what Tidings needs."""
+    """Compare the state of a server with the needs of Tidings."""
     yield from _version(info)
     yield from _eviction(info)
     yield from _writes(info)
@@ -92,7 +94,7 @@ def _eviction(info: Info) -> Iterator[Finding]:
             "redis memory",
             CheckState.WARNING,
             f"maxmemory-policy is {policy}",
-            "A full server throws away routes of devices that are connected: they get no pushes until they resume.",
+            "A full server deletes routes of connected devices: they receive no pushes until they resume.",
             "CONFIG SET maxmemory-policy noeviction (on AWS in the parameter group), and watch its memory.",
         )
 
@@ -103,7 +105,7 @@ def _writes(info: Info) -> Iterator[Finding]:
             "redis role",
             CheckState.WRONG,
             f"it is a replica of {info.get('master_host')}:{info.get('master_port')}",
-            "A replica takes no writes, so no device is registered.",
+            "A replica accepts no writes, so no device can register.",
             "Set redis.url to the primary.",
         )
     failed = [
@@ -114,15 +116,15 @@ def _writes(info: Info) -> Iterator[Finding]:
             "redis persistence",
             CheckState.WRONG,
             f"it can't write to its disk ({', '.join(failed)})",
-            "It then refuses writes.",
-            'Look at its disk and its log; Tidings needs no persistence: `save ""` and `appendonly no` are fine.',
+            "A server in this state refuses writes.",
+            'Check its disk and its log; Tidings needs no persistence: `save ""` and `appendonly no` are fine.',
         )
 
 
 def _cluster(info: Info, *, is_set: bool) -> Iterator[Finding]:
     is_cluster = info.get("cluster_enabled") == "1"
     if is_cluster != is_set:
-        what = "is a cluster's" if is_cluster else "is no cluster's"
+        what = "belongs to a cluster" if is_cluster else "belongs to no cluster"
         yield Finding(
             "redis cluster",
             CheckState.WRONG,
@@ -136,6 +138,6 @@ def _cluster(info: Info, *, is_set: bool) -> Iterator[Finding]:
             CheckState.WRONG,
             f"the cluster's state is {info.get('cluster_state')}: "
             f"{info.get('cluster_slots_ok')} of 16384 slots are served",
-            "Users in the other slots get no pushes.",
+            "Users in the other slots receive no pushes.",
             "`valkey-cli --cluster check` (or redis-cli) names the nodes that are missing.",
         )

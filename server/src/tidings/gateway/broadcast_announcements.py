@@ -22,8 +22,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId, stable_hash
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.inbox import BroadcastUpdate, Notification
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.inbox import BroadcastUpdate, Notification
 
 SLOTS: Final = 6_000
 SLICE_S: Final = 0.1

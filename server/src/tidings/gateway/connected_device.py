@@ -8,7 +8,7 @@ from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
 from tidings.messages.model import EntryKind
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 
 @final

@@ -29,10 +29,10 @@ from tidings.gateway.timer_wheel import TimerEntry, TimerWheel
 from tidings.gateway.transport.ports import Socket, UpgradeRequest
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.registry import REQUEST_BY_BODY
-from tidings.wire.frames.session import Connect
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect
+from tidings_wire.frames.structs import ErrorBody
 
 _RETRY_MS = 100
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.frames.structs import ErrorBody
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import Entry as Stored
 from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
-from tidings.wire.frames.history import ChatRow, Entry, EntryPush, HistoryPage, MessageState, Reaction
-from tidings.wire.frames.inbox import InboxCounts, Notification, NotificationPage
+from tidings_wire.frames.history import ChatRow, Entry, EntryPush, HistoryPage, MessageState, Reaction
+from tidings_wire.frames.inbox import InboxCounts, Notification, NotificationPage
 
 CHANGES = frozenset({EntryKind.EDIT, EntryKind.REDACTION, EntryKind.REACTION})
 """Entries without content of their own: each changes a message."""

@@ -33,19 +33,19 @@ from tidings.kernel.ids import (
 from tidings.kernel.security import ADDRESS
 from tidings.messages.edits import ChangeRequest
 from tidings.messages.sender import Content
-from tidings.wire.fields import PROTOCOL
-from tidings.wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
-from tidings.wire.frames.history import GetHistory, HistoryPage
-from tidings.wire.frames.inbox import (
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
+from tidings_wire.frames.history import GetHistory, HistoryPage
+from tidings_wire.frames.inbox import (
     GetCounts,
     InboxCounts,
     ListNotifications,
     MarkNotifications,
     NotificationPage,
 )
-from tidings.wire.frames.messages import CommitResult, Edit, React, Redact, Send
-from tidings.wire.frames.session import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.structs import Ok
+from tidings_wire.frames.messages import CommitResult, Edit, React, Redact, Send
+from tidings_wire.frames.session import Connect, Resume, Resumed, Welcome
+from tidings_wire.frames.structs import Ok
 
 _MAX_CONCURRENT_ACKS = 8
 _OK = Ok()

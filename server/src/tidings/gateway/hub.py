@@ -12,7 +12,7 @@ from tidings.gateway.stats import TrafficStats
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.fair_shares import FairShares
 from tidings.kernel.ids import ChatId, DeviceKey, TenantId, UserId
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 type SendToAll = Callable[[Iterable[Socket], bytes], None]
 

@@ -20,8 +20,8 @@ from tidings.inboxes.model import InboxId, InboxKey, NotificationId
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import Code, TidingsError
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.inbox import (
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.inbox import (
     InboxCounts,
     InboxUpdate,
     ListNotifications,

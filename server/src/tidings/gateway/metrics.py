@@ -7,7 +7,7 @@ from tidings.gateway.ephemeral.service import EphemeralService
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.server import GatewayServer
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.wire.frames.registry import REQUESTS
+from tidings_wire.frames.registry import REQUESTS
 
 _CALLED = [kind.name for kind in REQUESTS]
 

@@ -33,7 +33,7 @@ from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 _MAX_CONCURRENT_REMOVALS: Final = 64
 _MAX_CONCURRENT_JOINS: Final = 16

@@ -25,13 +25,13 @@ from tidings.gateway.protocol_state import (
 )
 from tidings.kernel.errors import Code
 from tidings.kernel.token_bucket import TokenBucket
-from tidings.wire.close_codes import CloseCode, close_code_for_error, close_reason
-from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
-from tidings.wire.fields import OLDEST_PROTOCOL
-from tidings.wire.frames.ephemeral import Ping, PingPush, Pong, Typing
-from tidings.wire.frames.registry import REQUEST_BY_BODY
-from tidings.wire.frames.session import Connect, Reconnect, Resume, Resumed, Welcome
-from tidings.wire.frames.structs import ErrorBody, Ok
+from tidings_wire.close_codes import CloseCode, close_code_for_error, close_reason
+from tidings_wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
+from tidings_wire.fields import OLDEST_PROTOCOL
+from tidings_wire.frames.ephemeral import Ping, PingPush, Pong, Typing
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect, Reconnect, Resume, Resumed, Welcome
+from tidings_wire.frames.structs import ErrorBody, Ok
 
 _DONE = Ok()
 _PING = WriteFrame(encode_push(PingPush()))
@@ -265,7 +265,7 @@ class ConnectionProtocol:
         return make_error_body(Code.OVERLOADED, text, retry_after_ms=self._retry_after_ms())
 
     def _refused(self, frame: InvalidFrame, now: float) -> list[Effect]:
-        error = make_error_body(frame.code, frame.message)
+        error = make_error_body(Code(frame.code), frame.message)
         if self.state is ConnectionState.CONNECTING:
             code = CloseCode.FRAME_INVALID if frame.is_fault else CloseCode.CONNECT_EXPECTED
             return [self._push_error(frame.id, error), *self._close(code)]

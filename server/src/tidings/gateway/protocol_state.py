@@ -6,10 +6,10 @@ from typing import Final, NamedTuple, final
 
 from msgspec import Struct
 
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.fields import MAX_FRAME_BYTES
-from tidings.wire.frames.registry import REQUESTS
-from tidings.wire.frames.session import Limits as LimitsFrame
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.fields import MAX_FRAME_BYTES
+from tidings_wire.frames.registry import REQUESTS
+from tidings_wire.frames.session import Limits as LimitsFrame
 
 
 class ConnectionState(StrEnum):

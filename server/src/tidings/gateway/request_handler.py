@@ -11,8 +11,8 @@ from tidings.gateway.handlers import HANDLERS, HandlerDeps, RequestContext
 from tidings.gateway.node import GatewayNode
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceKey, TenantId, UserId
-from tidings.wire.frames.registry import REQUEST_BY_BODY
-from tidings.wire.frames.session import Connect, Resume, Resumed
+from tidings_wire.frames.registry import REQUEST_BY_BODY
+from tidings_wire.frames.session import Connect, Resume, Resumed
 
 
 @final

@@ -9,7 +9,7 @@ from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.hub import Hub
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 _REVOKED: Final = frozenset({Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN})
 

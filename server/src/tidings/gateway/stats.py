@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from tidings.gateway.transport.ports import SocketCloseCode as SocketCode
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 
 @dataclass(slots=True)

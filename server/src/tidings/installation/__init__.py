@@ -1,1 +1,1 @@
-"""What an installation knows of itself as a whole: its epoch, and how a restore ends."""
+"""The state of an installation as a whole: its epoch, and the end of a restore."""

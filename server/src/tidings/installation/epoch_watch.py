@@ -1,7 +1,7 @@
-"""Knows which epoch it is, and ends the process when that is over.
+"""Watch the epoch of the installation, and end the process when a restore starts a new one.
 
-A process may write under an epoch only as long as it has lately seen that it still is that one. Whoever raises the
-epoch waits for longer than that: so nothing is written under the old one after everything was put back.
+A process writes under an epoch only if it has read that epoch within the last `TRUSTED_S` seconds. `tidings restored`
+raises the epoch and then waits for longer than that, so no process writes under the old epoch after the restore.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ log = logs.get_logger(__name__)
 
 CHECK_EVERY_S: Final = 5.0
 TRUSTED_S: Final = 20.0
-"""So long after it was last seen an epoch may be written under."""
+"""How long a process may write under an epoch after it last read it."""
 _FAILURE_THRESHOLD: Final = 3
 
 
 @final
 class EpochWatch(Component):
-    """Called, it says the epoch, for what is written now; or raises `overloaded`, as the store does that it is read from.
+    """Read the epoch every few seconds, and end the process when a restore has started a new one.
 
-    `leave` ends the process at once. No goodbye: what it still holds, acks and rows, is of an epoch that is over.
+    `leave` ends the process at once, without a drain: its queued acks and rows belong to the old epoch.
     """
 
     name = "epoch"
@@ -50,20 +50,21 @@ class EpochWatch(Component):
         self._client = client
         self._host = host
         self._leave = leave
-        self._pulse = HealthTracker(host.clock, "the epoch could not be read", patience=_FAILURE_THRESHOLD)
+        self._health = HealthTracker(host.clock, "the epoch could not be read", patience=_FAILURE_THRESHOLD)
         self._epoch: int | None = None
         self._seen_at = 0.0
         self._watching: asyncio.Task[None] | None = None
 
-    def __call__(self) -> int:
+    def current(self) -> int:
+        """Return the epoch to write under. Raise `overloaded` if it was not read in the last `TRUSTED_S` seconds."""
         if self._epoch is None or self._host.clock.monotonic() - self._seen_at > TRUSTED_S:
             raise TidingsError(Code.OVERLOADED, "The installation's epoch can't be read right now.")
         return self._epoch
 
     @override
     async def start(self) -> None:
-        """A restore that is not finished is a reason not to start; an engine that is away is none."""
-        await self._look()
+        """Read the epoch. An unfinished restore prevents the start; an unavailable DynamoDB does not."""
+        await self._refresh()
         self._watching = self._host.tasks.spawn("watch the epoch", self._watch())
 
     @override
@@ -73,34 +74,34 @@ class EpochWatch(Component):
 
     @override
     def health(self) -> Health:
-        return self._pulse.health()
+        return self._health.health()
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             try:
-                await self._look()
+                await self._refresh()
             except TidingsError as error:
-                log.critical("the epoch is over", reason=error.message, hint=error.hint)
+                log.critical("a restore has ended this epoch", reason=error.message, hint=error.hint)
                 self._leave(ExitCode.CRASHED)
 
-    async def _look(self) -> None:
-        """From before the question on: the answer may be as old as that."""
+    async def _refresh(self) -> None:
+        """Read the epoch. It counts as seen when the read began, because the answer may be that old."""
         asked_at = self._host.clock.monotonic()
         try:
             async with asyncio.timeout(CHECK_EVERY_S):
                 found = await self._read()
         except (DynamoError, TimeoutError) as error:
-            self._pulse.failed(describe_error(error))
+            self._health.failed(describe_error(error))
             return
         if self._epoch not in {None, found.epoch}:
             raise TidingsError(
                 Code.EPOCH_STALE,
-                f"The installation was restored: epoch {found.epoch} has followed epoch {self._epoch}.",
-                hint="Nothing is lost by it: started again, the process serves the new one.",
+                f"The installation was restored: epoch {found.epoch} replaces epoch {self._epoch}.",
+                hint="Start the process again: it then serves the new epoch. No data is lost.",
             )
         self._epoch, self._seen_at = found.epoch, asked_at
-        self._pulse.answered()
+        self._health.answered()
 
     async def _read(self) -> Installation:
         row = InstallationStore(self._client.value, self._host.clock)
@@ -113,17 +114,17 @@ class EpochWatch(Component):
         if found.phase is RestorePhase.CLOSED:
             raise TidingsError(
                 Code.EPOCH_STALE,
-                "A restore is being finished, and nobody serves meanwhile.",
+                "A restore is in progress, and no process serves until it has finished.",
                 hint="Wait until `tidings restored` has ended. If it was interrupted, run it again.",
             )
         return found
 
 
 def refuse_copied_installation(found: Installation, log_id: str) -> None:
-    """The row says which table it was written for."""
+    """Raise `epoch_stale` if the row was written for another `messages` table than the present one."""
     if found.log_id and log_id and found.log_id != log_id:
         raise TidingsError(
             Code.EPOCH_STALE,
-            "The table `messages` is not the one that this installation had: it is a copy, or was made anew.",
+            "The table `messages` is not the one that this installation had: it is a copy, or was created again.",
             hint="Run `tidings restored` before anything starts: docs/howto/restore-from-a-backup.md",
         )

@@ -1,7 +1,8 @@
-"""The end of a restore: a new epoch, and nothing left of what was known of the old one. Each step may be repeated.
+"""Finish a restore: start a new epoch, and delete everything that was derived from the old one. Steps are repeatable.
 
-1. Nobody is at work. 2. The row is closed, under a new epoch: whoever runs unseen leaves, nobody starts. 3. So long is
-waited that nobody can still write under the old one. 4. Kafka, Redis and the queues are emptied. 5. The row is opened.
+1. Check that no process runs. 2. Close the installation's row under a new epoch: a process that was not seen ends, and
+none starts. 3. Wait until no process can still write under the old epoch. 4. Empty Kafka, Redis and the queue tables.
+5. Open the row.
 """
 
 import asyncio
@@ -25,15 +26,15 @@ from tidings.schema.topics.control_plane import TopicControlPlane as Topics
 from tidings.schema.topics.model import TOPICS
 
 FENCE_S: Final = TRUSTED_S + 10.0
-"""Longer than an epoch is trusted unseen, and an append repeated after that."""
+"""How long step 3 waits: longer than a process trusts an epoch that it read, plus the retries of an append."""
 EMPTIED: Final = (IDEMPOTENCY_KEYS, PENDING_QUEUE)
-"""Their rows are answers and envelopes of the time that is gone."""
+"""Tables that are emptied: their rows are results and queued messages of the old epoch."""
 _DELETE_POLICY: Final = PollPolicy(timeout_s=300, effect_s=60, longest_pause_s=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """`report` hears of each step, for people. `is_fenced`: the operator says that no other region can write."""
+    """`report` receives a line for each step. `is_fenced`: the operator confirms that no other region can write."""
 
     row: InstallationStore
     tables: Tables
@@ -45,14 +46,16 @@ class Restore:
     is_fenced: bool = False
 
     async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
-        """The installation as it is then. The same moment again: it is only said that it was done."""
+        """Return the installation after the restore. A restore to the same time that is already finished changes nothing."""
         found = await self.row.read()
         if found is not None and await self._is_done(found, restored_to):
             return found
         await asyncio.to_thread(self._refuse_replicas)
-        await asyncio.to_thread(self._refuse_who_runs)
+        await asyncio.to_thread(self._refuse_running_processes)
         closed = await self._close(found, restored_to)
-        self.report(f"epoch {closed.epoch}; for {wait_s:.0f} s whoever still runs has time to notice")
+        self.report(
+            f"epoch {closed.epoch}; waiting {wait_s:.0f} s until every process that still runs has noticed"
+        )
         await asyncio.sleep(wait_s)
         await asyncio.to_thread(self._empty)
         opened = replace(closed, phase=RestorePhase.OPEN)
@@ -60,12 +63,18 @@ class Restore:
         return opened
 
     async def _is_done(self, found: Installation, restored_to: str) -> bool:
-        """A copy can't tell of its own restore, which came later: so that row was written after it."""
-        is_told = found.restored_to == restored_to and found.phase is RestorePhase.OPEN
-        return is_told and found.log_id == await self.row.log_id()
+        """Return whether this restore has finished.
+
+        A backup cannot contain the restore that it was used for, so a row with this time was written afterwards.
+        """
+        is_finished = found.restored_to == restored_to and found.phase is RestorePhase.OPEN
+        return is_finished and found.log_id == await self.row.log_id()
 
     async def _close(self, found: Installation | None, restored_to: str) -> Installation:
-        """The time, because the row is as old as the copy: a number counted up from it may have been given before."""
+        """Write the new epoch, which is the time in seconds.
+
+        The row is as old as the backup: its epoch plus one may have been used after the backup was taken.
+        """
         epoch = max(self.clock.now_ms() // 1000, found.epoch + 1 if found else 1)
         log_id = await self.row.log_id()
         closed = Installation(epoch, RestorePhase.CLOSED, restored_to, log_id)
@@ -76,43 +85,45 @@ class Restore:
         if not await self.row.change(before, after):
             raise TidingsError(
                 Code.WRITE_CONFLICT,
-                "Somebody else finishes a restore of this installation at the same time.",
-                hint="Let him; then look with `tidings doctor`.",
+                "Another command finishes a restore of this installation at the same time.",
+                hint="Wait until it has ended, then check with `tidings doctor`.",
             )
 
     def _refuse_replicas(self) -> None:
-        """The new epoch does not reach a region that is cut off: its processes would go on acknowledging messages."""
+        """Refuse while other regions have replicas: the new epoch does not reach a region that is cut off, and its
+        processes would continue to acknowledge messages.
+        """
         names = [self.tables.prefix + table.name for table in TABLES]
         seen = [found for name in names if (found := self.tables.describe(name)) is not None]
         refuse_replicas(seen, is_fenced=self.is_fenced)
 
-    def _refuse_who_runs(self) -> None:
-        at_work = [f"the group {name} has {count} members" for name, count in self.topics.working().items()]
-        if heard := store.active_channels(self.redis):
-            at_work.append(f"gateways listen to {heard} channels in Redis")
-        if at_work:
+    def _refuse_running_processes(self) -> None:
+        running = [f"the group {name} has {count} members" for name, count in self.topics.working().items()]
+        if channels := store.active_channels(self.redis):
+            running.append(f"gateways subscribe to {channels} channels in Redis")
+        if running:
             raise TidingsError(
                 Code.STILL_RUNNING,
-                f"Processes are still at work: {'; '.join(at_work)}.",
-                hint="Stop all of them, everywhere, and run this again. Who was killed is counted for a minute.",
+                f"Processes are still running: {'; '.join(running)}.",
+                hint="Stop all of them, everywhere, and run this again. A process that was killed is counted for another minute.",
             )
 
     def _empty(self) -> None:
         self.topics.empty(self.topics.prefix + topic.name for topic in TOPICS)
         self.report("Kafka: the topics are empty")
-        self.report(f"Redis: {store.delete_all_keys(self.redis)} keys taken out")
+        self.report(f"Redis: {store.delete_all_keys(self.redis)} keys deleted")
         for table in diff.apply_capacity_mode(EMPTIED, on_demand=self.is_on_demand):
-            self._make_anew(table)
-            self.report(f"DynamoDB: {table.name} made anew")
+            self._recreate(table)
+            self.report(f"DynamoDB: {table.name} created again")
 
-    def _make_anew(self, table: Table) -> None:
+    def _recreate(self, table: Table) -> None:
         name = self.tables.prefix + table.name
         for _ in _DELETE_POLICY.attempts(_DELETE_POLICY.timeout_s):
             if self.tables.describe(name) is None:
                 break
             self.tables.drop(table)
         plan = diff.plan_tables([table], {}, prefix=self.tables.prefix, not_known=self.tables.not_known)
-        apply.apply_tables(self.tables, plan, _unheard)
+        apply.apply_tables(self.tables, plan, _no_progress)
 
 
 def refuse_replicas(seen: Iterable[ObservedTable], *, is_fenced: bool) -> None:
@@ -127,5 +138,5 @@ def refuse_replicas(seen: Iterable[ObservedTable], *, is_fenced: bool) -> None:
         )
 
 
-def _unheard(step: ProgressEvent) -> None:
+def _no_progress(step: ProgressEvent) -> None:
     del step

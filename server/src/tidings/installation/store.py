@@ -1,6 +1,6 @@
-"""The installation's own row: its epoch, and which table its log is. Without a row it is epoch 0 and new.
+"""Store the installation's row: its epoch, and the id of the table of its log. A new installation has no row.
 
-It stands beside the tenants, in a table that is backed up: so it is as old as the copy that a restore puts back.
+The row is in the table of the tenants, which is backed up: after a restore it is as old as the backup.
 """
 
 import socket
@@ -30,7 +30,7 @@ _AS_READ = "epoch = :epoch AND phase = :phase"
 
 
 class RestorePhase(StrEnum):
-    """While it is closed nobody serves: a restore is being finished."""
+    """While the installation is closed, a restore is in progress and no process serves."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -38,8 +38,8 @@ class RestorePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`restored_to`: the moment that the tables were put back to, as `tidings restored` was told. `log_id`: DynamoDB's
-    own id of the table `messages`; a copy has another.
+    """`restored_to`: the time of the backup, as passed to `tidings restored`. `log_id`: DynamoDB's id of the table
+    `messages`; a copy of the table has another id.
     """
 
     epoch: int = 0
@@ -58,7 +58,7 @@ class InstallationStore:
         return None if item is None else _of(item)
 
     async def begin(self, first: Installation) -> None:
-        """Somebody else may have been first; what he wrote is then read."""
+        """Write the first row, unless another process has written it before."""
         try:
             await self._client.put(
                 patterns.BEGIN_EPOCH, self._item(first), condition=_ABSENT, repeatable=True
@@ -67,7 +67,7 @@ class InstallationStore:
             return
 
     async def change(self, before: Installation | None, after: Installation) -> bool:
-        """False: it is not, or no longer, as `before` says."""
+        """Replace the row; return False if the stored row is not `before`."""
         values = None if before is None else {":epoch": before.epoch, ":phase": before.phase.value}
         condition = _ABSENT if before is None else _AS_READ
         try:
@@ -79,7 +79,7 @@ class InstallationStore:
         return True
 
     async def log_id(self) -> str:
-        """By its id; by when it was made, with an engine that gives none."""
+        """Return the id of the table `messages`; its creation time with an engine that has no table ids."""
         told = await self._client.describe(MESSAGES.name)
         return str(told.get("TableId") or told.get("CreationDateTime", ""))
 
@@ -111,33 +111,35 @@ class _NodeConnection(NamedTuple):
     sock: socket.socket
     answers: Reader
 
-    def ask(self, *words: str) -> object:
+    def call(self, *words: str) -> object:
         return call_blocking(self.sock, self.answers, *words)
 
 
 def active_channels(options: RedisOptions) -> int:
-    """Channels that somebody listens to: each gateway has one, and one for every large chat that is looked at."""
+    """Count the channels with subscribers: one for each gateway, and one for each large chat with connected members."""
     found: set[bytes] = set()
     for node in _primaries(options):
-        with _line(options, node) as line:
-            found.update(_texts(line.ask("PUBSUB", "SHARDCHANNELS", _ours(options))))
+        with _connect(options, node) as connection:
+            found.update(_texts(connection.call("PUBSUB", "SHARDCHANNELS", _key_pattern(options))))
     return len(found)
 
 
 def delete_all_keys(options: RedisOptions) -> int:
-    """Every key under the prefix, on every primary; how many there were."""
-    return sum(_emptied(options, node) for node in _primaries(options))
+    """Delete every key with the prefix on every primary, and return their number."""
+    return sum(_delete_keys(options, node) for node in _primaries(options))
 
 
-def _emptied(options: RedisOptions, node: Address) -> int:
-    """SCAN sees every key that is there all the time; nobody adds any, because nobody runs."""
+def _delete_keys(options: RedisOptions, node: Address) -> int:
+    """Delete the keys of one node. SCAN returns every key that exists throughout; no process runs that adds keys."""
     count, cursor = 0, "0"
-    with _line(options, node) as line:
+    with _connect(options, node) as connection:
         while True:
-            reply = line.ask("SCAN", cursor, "MATCH", _ours(options), "COUNT", str(_MAX_CONCURRENT))
+            reply = connection.call(
+                "SCAN", cursor, "MATCH", _key_pattern(options), "COUNT", str(_MAX_CONCURRENT)
+            )
             at, keys = reply if isinstance(reply, list) else (b"0", [])
             for key in _texts(keys):
-                line.ask("UNLINK", key.decode())
+                connection.call("UNLINK", key.decode())
                 count += 1
             cursor = at.decode()
             if cursor == "0":
@@ -148,29 +150,29 @@ def _primaries(options: RedisOptions) -> list[Address]:
     seed = options.seeds[0]
     if not options.is_cluster:
         return [seed]
-    with _line(options, seed) as line:
-        told = line.ask("CLUSTER", "NODES")
-    text = (told if isinstance(told, bytes) else b"").decode()
+    with _connect(options, seed) as connection:
+        reply = connection.call("CLUSTER", "NODES")
+    text = (reply if isinstance(reply, bytes) else b"").decode()
     nodes = [fields for fields in map(str.split, text.splitlines()) if len(fields) >= _LISTED]
     return [_address(at, seed) for _, at, flags, *_ in nodes if "master" in flags and "fail" not in flags]
 
 
 def _address(text: str, seed: Address) -> Address:
-    """`10.0.0.1:6379@16379,name`; a node that knows no address of its own is the one that was asked."""
+    """Parse `10.0.0.1:6379@16379,name`. An address without a host is the node that answered."""
     host, _, port = text.partition("@")[0].rpartition(":")
     return Address(host or seed.host, int(port))
 
 
 @contextmanager
-def _line(options: RedisOptions, node: Address) -> Iterator[_NodeConnection]:
+def _connect(options: RedisOptions, node: Address) -> Iterator[_NodeConnection]:
     with open_blocking_socket(options, node) as sock:
-        line = _NodeConnection(sock, reply_reader())
-        line.ask(*options.hello)
-        yield line
+        connection = _NodeConnection(sock, reply_reader())
+        connection.call(*options.hello)
+        yield connection
 
 
-def _ours(options: RedisOptions) -> str:
-    """A pattern for the prefix as it is spelled."""
+def _key_pattern(options: RedisOptions) -> str:
+    """Return a pattern that matches the prefix literally."""
     return "".join(f"\\{sign}" if sign in r"*?[]\^-" else sign for sign in options.key_prefix) + ":*"
 
 

@@ -193,7 +193,7 @@ def test_settings_are_changed_one_by_one(run: Run, tenant: str) -> None:
     ).stdout
     back = re.sub(r" +", " ", back)
     assert "JWKS URL -" in back
-    assert "rate per user as the installation has it" in back
+    assert "rate per user installation default" in back
     assert "version 5" in back
     assert "phone prefixes none" in back
 

@@ -11,7 +11,7 @@ from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 FORESEEN = TidingsError(Code.OVERLOADED, "The store can't be read right now.")
 UNFORESEEN = RuntimeError("nobody foresaw it")

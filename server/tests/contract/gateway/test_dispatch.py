@@ -10,8 +10,8 @@ from tidings.delivery.model import LogPosition
 from tidings.gateway.handlers import HANDLERS
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
-from tidings.wire.frames.ephemeral import Ping, Pong
-from tidings.wire.frames.registry import REQUESTS
+from tidings_wire.frames.ephemeral import Ping, Pong
+from tidings_wire.frames.registry import REQUESTS
 
 
 async def connected(stage: UseCaseEnv, credential: str = ANNA) -> Device:

@@ -28,7 +28,7 @@ from tidings.kernel.errors import UnavailableError
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import RedisOptions
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 
 async def flush(gateways: GatewayEnv) -> None:

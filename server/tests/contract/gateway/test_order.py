@@ -11,7 +11,7 @@ from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.sender import Content
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 STEPS = ["installed", "registered", "subscribed", "read", "sent", "replayed", "live"]
 MANY = [UserId(f"member-{n}") for n in range(105)]

@@ -14,7 +14,7 @@ from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 STUCK = 10**6
 ONE_READS = ResumeOptions(at_once=1, max_concurrent_resumes=1)

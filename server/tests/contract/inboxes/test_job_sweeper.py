@@ -11,7 +11,7 @@ from fixtures.engines import Namespace
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
-from tidings.app.processes.notifications import ChunkHandler
+from tidings.app.processes.notifications import process_chunks
 from tidings.app.wiring.inboxes import build_sweeper
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef
@@ -91,7 +91,7 @@ async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
 
 @asynccontextmanager
 async def consuming(at: NotificationEnv, connection: KafkaConfig) -> AsyncIterator[None]:
-    work = RecordHandlers(decode_chunk, ChunkHandler(at.cases.worker), never_bury)
+    work = RecordHandlers(decode_chunk, lambda batch: process_chunks(at.cases.worker, batch), never_bury)
     consumer = KafkaConsumer(connection, work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=QUICK)
     running = asyncio.create_task(consumer.run())
     try:

@@ -81,7 +81,7 @@ def _forget(tables: Tables) -> None:
 async def test_the_first_process_begins_with_epoch_0_and_notes_which_table_the_log_is(tables: Tables) -> None:
     async with opened(tables) as scene:
         one, two = await asyncio.gather(scene.process(), scene.process())
-        assert (one(), two()) == (0, 0)
+        assert (one.current(), two.current()) == (0, 0)
         assert await scene.row.read() == Installation(log_id=await scene.row.log_id())
 
 
@@ -89,10 +89,10 @@ async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Ta
     async with opened(tables) as scene:
         process = await scene.process()
         scene.clock.at += TRUSTED_S
-        assert process() == 0
+        assert process.current() == 0
         scene.clock.at += 0.1
         with pytest.raises(TidingsError) as refused:
-            process()
+            process.current()
         assert refused.value.retryable
 
 
@@ -192,4 +192,4 @@ async def test_a_restore_that_was_interrupted_is_done_anew(tables: Tables, finis
         assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED, moment))
         done = await finish(scene, moment)
         assert done.phase is RestorePhase.OPEN
-        assert (await scene.process())() == done.epoch > 7
+        assert (await scene.process()).current() == done.epoch > 7

@@ -51,12 +51,12 @@ def test_an_unprocessed_chat_is_repaired(house: RelayProcesses) -> None:
     chat = asyncio.run(house.commit("one", "two"))
     assert asyncio.run(came_to(house, chat)) == (0, 3)
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    assert "1 chats looked at, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
+    assert "1 chats checked, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
     assert (asyncio.run(came_to(house, chat)), house.published(chat)) == ((0, 3), [])
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     assert asyncio.run(came_to(house, chat)) == (3, 3)
     assert house.published(chat) == [1, 2, 3]
-    assert "1 chats looked at, 0 were behind" in repair(house, *named)
+    assert "1 chats checked, 0 were behind" in repair(house, *named)
 
 
 def test_only_missing_entries_are_repaired(house: RelayProcesses) -> None:
@@ -71,7 +71,7 @@ def test_only_missing_entries_are_repaired(house: RelayProcesses) -> None:
 def test_all_chats_of_a_user_are_found(house: RelayProcesses) -> None:
     chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     out = repair(house, "--tenant", chats[0].tenant, "--user", "anna")
-    assert "3 chats looked at, 3 were behind" in out
+    assert "3 chats checked, 3 were behind" in out
     assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
 
 
@@ -80,9 +80,9 @@ def test_an_aborted_run_continues_where_it_ended(house: RelayProcesses) -> None:
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
     place = house.directory / "walk"
     again = ["--from", "-", "--progress", str(place)]
-    assert "2 chats looked at" in repair(house, *again, said="".join(lines[:2]))
+    assert "2 chats checked" in repair(house, *again, said="".join(lines[:2]))
     assert place.read_text() == "2"
-    assert "1 chats looked at" in repair(house, *again, said="".join(lines))
+    assert "1 chats checked" in repair(house, *again, said="".join(lines))
     assert place.read_text() == "3"
 
 
@@ -121,7 +121,7 @@ def test_a_row_ahead_of_its_log_is_corrected(house: RelayProcesses) -> None:
     asyncio.run(restored(house))
     assert "1 are behind" in repair(house, *named, "--dry-run")
     assert asyncio.run(heads()) == [(4, 0), (4, 0)]
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     assert asyncio.run(heads()) == [(2, EPOCH), (2, EPOCH)]
     assert "0 were behind" in repair(house, *named)
 
@@ -155,5 +155,5 @@ def test_repair_corrects_the_head_of_a_large_chat_and_a_read_corrects_a_members_
     repair(house, *named)
     lose_entries(house.tables, chat, 4)
     asyncio.run(restored(house))
-    assert "1 were behind and are mended" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(house, *named)
     asyncio.run(look())

@@ -14,7 +14,7 @@ from fixtures.tables import Tables
 from fixtures.use_cases import CLEO, DORA
 from websockets.exceptions import InvalidStatus
 
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 SECONDS = 2.0
 PAUSE_S = 0.1

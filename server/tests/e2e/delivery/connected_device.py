@@ -14,8 +14,8 @@ from fixtures.loops import until
 
 from tidings_sdk import Client, FileStore, Timeouts
 from tidings_sdk.events import LOG_EVENTS, ConnectionStateChanged, Event
-from tidings_sdk.frames.history import ChatRow, Entry
 from tidings_sdk.protocol import State
+from tidings_wire.frames.history import ChatRow, Entry
 
 _SOON = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.3)
 LONG_S = 150.0

@@ -165,8 +165,8 @@ async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
         (["{tenant}#gNONE.1"], 1, "has no chat 'gNONE'"),
         (["nobody#{chat}.1"], 1, "The tenant 'nobody' has no chat"),
         (["{tenant}#{chat}"], 1, "is no message's id"),
-        (["{chat}.1", "--tenant", "x" * 40], 1, "Nothing can have this name"),
-        (["{chat}.1"], 2, "Whose message is it?"),
+        (["{chat}.1", "--tenant", "x" * 40], 1, "Not a valid id"),
+        (["{chat}.1"], 2, "The tenant is missing"),
         (["{tenant}#{chat}.1", "--tenant", "other"], 2, "--tenant says other"),
     ],
 )

@@ -17,7 +17,7 @@ from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import USER_ID as PATTERN
 from tidings.kernel.ids import TenantId
 from tidings.schema.tables.items.chats import user_key
-from tidings.wire import fields
+from tidings_wire import fields
 
 _IN_PATH: TypeAdapter[str] = TypeAdapter(UserInPath)
 _ANY = st.text(max_size=70) | st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7F), max_size=66)

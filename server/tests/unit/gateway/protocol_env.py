@@ -11,8 +11,8 @@ from tidings.gateway.protocol_state import (
     HandleRequest,
     WriteFrame,
 )
-from tidings.wire.frames.session import Limits as LimitsTold
-from tidings.wire.frames.session import Resumed, Welcome
+from tidings_wire.frames.session import Limits as LimitsTold
+from tidings_wire.frames.session import Resumed, Welcome
 
 LIMITS = ConnectionLimits()
 CONNECT = b'{"id":1,"connect":{"credential":"c","protocol":1}}'

@@ -21,9 +21,9 @@ from tidings.gateway.protocol_state import (
     WriteFrame,
 )
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.session import Connect, Resume
-from tidings.wire.frames.structs import Ok
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.session import Connect, Resume
+from tidings_wire.frames.structs import Ok
 from tools.protocol.samples.refused import REFUSED
 from tools.protocol.samples.requests import REQUESTS
 

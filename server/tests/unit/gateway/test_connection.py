@@ -18,9 +18,9 @@ from tidings.gateway.protocol_state import (
     WriteFrame,
 )
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.messages import CommitResult
-from tidings.wire.frames.session import Resume, Resumed
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.messages import CommitResult
+from tidings_wire.frames.session import Resume, Resumed
 
 
 def send(request_id: int) -> bytes:

@@ -16,11 +16,11 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.messages.history import HistorySlice
-from tidings.wire.fields import PROTOCOL
-from tidings.wire.frames.history import GetHistory
-from tidings.wire.frames.messages import Send
-from tidings.wire.frames.session import Connect, Resume, Resumed, Welcome
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.fields import PROTOCOL
+from tidings_wire.frames.history import GetHistory
+from tidings_wire.frames.messages import Send
+from tidings_wire.frames.session import Connect, Resume, Resumed, Welcome
+from tidings_wire.frames.structs import ErrorBody
 
 CONNECT = Connect(credential="c", protocol=1, device="phone-1")
 PRINCIPAL = Principal(tenant=TenantId("acme"), user=UserId("anna"))

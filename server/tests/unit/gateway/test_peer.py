@@ -25,7 +25,7 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, DeviceKey, MessageId, TenantId, UserId
 from tidings.messages.sender import SendResult
-from tidings.wire.close_codes import CloseCode
+from tidings_wire.close_codes import CloseCode
 
 UPGRADE = UpgradeRequest("/v1/socket", "192.0.2.1", None, None, "", None, None)
 KEY = DeviceKey(TenantId("acme"), UserId("anna"), DeviceId("phone"))

@@ -1,7 +1,7 @@
 """Two ranges, names that don't change, reasons that fit into a close frame."""
 
 from tidings.kernel.errors import Code
-from tidings.wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, close_code_for_error, close_reason
+from tidings_wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, close_code_for_error, close_reason
 
 MAX_REASON_BYTES = 123
 

@@ -9,13 +9,13 @@ from tidings.chats.model import direct_chat_key
 from tidings.gateway.error_frames import make_error_body
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire import fields
-from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response, is_too_deep
-from tidings.wire.frames.history import EntryPush
-from tidings.wire.frames.messages import CommitResult, Send
-from tidings.wire.frames.registry import PUSHES, REQUESTS
-from tidings.wire.frames.session import Connect
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire import fields
+from tidings_wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response, is_too_deep
+from tidings_wire.frames.history import EntryPush
+from tidings_wire.frames.messages import CommitResult, Send
+from tidings_wire.frames.registry import PUSHES, REQUESTS
+from tidings_wire.frames.session import Connect
+from tidings_wire.frames.structs import ErrorBody
 
 WEBSOCKET_HEADER_BYTES = 4
 GOAL_BYTES = 213

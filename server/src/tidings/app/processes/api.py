@@ -1,6 +1,6 @@
-"""The HTTP server as a component: uvicorn's protocol and server, in our loop, with our signals and our log.
+"""The process `api`: the REST API on uvicorn, with the signals and logs of Tidings.
 
-On stop it accepts nobody any more, finishes what is in flight, and closes idle connections at once.
+On stop it accepts no new connections, finishes the requests in flight, and closes idle connections at once.
 """
 
 import secrets
@@ -282,11 +282,11 @@ class ApiWiring:
         self.host.metrics.counter_callbacks(
             "phone_codes_total",
             "One-time codes requested and redeemed, and requests or tries refused by a limit. Few redeemed of many "
-            "requested is the sign of SMS pumping.",
+            "requested codes indicate SMS pumping.",
             "outcome",
             lambda: {"requested": stats.requested, "redeemed": stats.redeemed, "limited": stats.limited},
         )
-        # what still waits when the process stops is not sent: people ask again
+        # codes that are queued when the process stops are not sent: users request another
         _ = self.host.tasks.spawn("sms outbox", outbox.run())
         return login
 

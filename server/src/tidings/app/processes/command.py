@@ -1,7 +1,6 @@
-"""Several processes of one kind on one machine, sharing a port: started, told to stop, and ended together.
+"""`tidings run`: run a process, or several of one kind that share a port and start and stop together.
 
-Nobody is restarted here: one that dies takes the others with it, and so does the parent; the platform starts the
-whole again.
+Processes are not restarted here: if one of them or the parent dies, all end, and the platform starts them again.
 """
 
 import os
@@ -22,21 +21,21 @@ from tidings.kernel.errors import Code, TidingsError
 
 
 def run_processes(kind: str, count: int, settings: Settings) -> int:
-    """Return the exit code of the first that ended badly, or 0. Raises `settings_invalid` if the port is taken."""
-    place = _place(kind, settings)
+    """Return the exit code of the first process that failed, or 0. Raise `settings_invalid` if the port is taken."""
+    address = _address(kind, settings)
     try:
-        reserved = _reserved(place)
+        reserved = _reserve(address)
     except OSError as error:
         raise TidingsError(
             Code.SETTINGS_INVALID,
-            f"Cannot listen on {place[0]}:{place[1]}: {error.strerror}.",
+            f"Cannot listen on {address[0]}:{address[1]}: {error.strerror}.",
             hint=f"Set `{kind}.port` or TIDINGS_{kind.upper()}_PORT.",
         ) from error
     with reserved as held:
         port = held.getsockname()[1]
         children = [
-            # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
-            subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
+            # a session of its own: only the parent receives Ctrl-C, and forwards it once
+            subprocess.Popen(  # noqa: S603 - this program, and a kind from the command line
                 [*child_command(signal.SIGTERM), "run", kind],
                 env=_environment(kind, settings, port, n),
                 start_new_session=True,
@@ -44,16 +43,16 @@ def run_processes(kind: str, count: int, settings: Settings) -> int:
             )
             for n in range(count)
         ]
-        return _attend({child.pid: child for child in children})
+        return _wait_all({child.pid: child for child in children})
 
 
-def _place(kind: str, settings: Settings) -> tuple[str, int]:
+def _address(kind: str, settings: Settings) -> tuple[str, int]:
     section = settings.gateway if kind == "gateway" else settings.api
     return section.host, section.port
 
 
-def _reserved(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
-    """Bound and not listening: keeps the port for the children, and picks one if any will do."""
+def _reserve(place: tuple[str, int], *, shares: bool = True) -> socket.socket:
+    """Bind the port without listening: it is reserved for the children; port 0 selects a free one."""
     family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
     if shares:
@@ -74,38 +73,38 @@ def _environment(kind: str, settings: Settings, port: int, number: int) -> Mappi
         "TIDINGS_PROCESS_ADMIN_PORT": str(_admin_port(kind, settings, number)),
     }
     if not cursor_secrets(settings):
-        given["TIDINGS_API_CURSOR_SECRET"] = _COMMON_SECRET
+        given["TIDINGS_API_CURSOR_SECRET"] = _SHARED_SECRET
     return given
 
 
 def _admin_port(kind: str, settings: Settings, number: int) -> int:
-    """The first one's port and the numbers that follow. A default that is taken gives way to any free port."""
+    """Return the admin port of a child: the first port plus its number. A default that is taken becomes any free port."""
     admin = admin_options(settings, kind)
     if not admin.port:
         return 0
     port = admin.port + number
     if admin.may_move:
         try:
-            _reserved((admin.host, port), shares=False).close()
+            _reserve((admin.host, port), shares=False).close()
         except OSError:
             return 0
     return port
 
 
-_COMMON_SECRET = secrets.token_urlsafe(32)
+_SHARED_SECRET = secrets.token_urlsafe(32)
 
 
-def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
-    asked: set[int] = set()
+def _wait_all(children: dict[int, subprocess.Popen[bytes]]) -> int:
+    received: set[int] = set()
 
-    def pass_on(number: int, _: object) -> None:
-        asked.add(number)
+    def forward(number: int, _: object) -> None:
+        received.add(number)
         for pid in children:
-            with suppress(ProcessLookupError):  # it ended, and is taken off the list in a moment
+            with suppress(ProcessLookupError):  # it has ended, and `os.wait` will return it
                 os.kill(pid, number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, pass_on)
+        signal.signal(number, forward)
     outcome = 0
     while children:
         pid, status = os.wait()
@@ -114,8 +113,8 @@ def _attend(children: dict[int, subprocess.Popen[bytes]]) -> int:
             continue
         code = child.returncode = os.waitstatus_to_exitcode(status)
         outcome = outcome or (code if code >= 0 else 128 - code)
-        if not asked:  # a second signal would tell those who are draining not to wait
-            pass_on(signal.SIGTERM, None)
+        if not received:  # a second signal would interrupt processes that are draining
+            forward(signal.SIGTERM, None)
     return outcome
 
 
@@ -171,7 +170,7 @@ def gateway(processes: int) -> None:
 def delivery() -> None:
     """Run a delivery worker.
 
-    Workers update chat lists, push to gateways and keep what waits for offline users. Run as many as you need.
+    Workers update chat lists, push to gateways and queue messages for offline users. Run as many as you need.
     """
     from tidings.app.processes.delivery import run_delivery  # noqa: PLC0415 - see above
 
@@ -182,7 +181,7 @@ def delivery() -> None:
 def relay() -> None:
     """Run the relay.
 
-    It audits every commit and publishes again what was not handled. Any number may run.
+    It audits every commit and publishes unprocessed ones again. Any number may run.
     """
     from tidings.app.processes.relay import run_relay  # noqa: PLC0415 - see above
 

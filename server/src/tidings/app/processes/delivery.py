@@ -1,4 +1,4 @@
-"""The process `delivery`: reads the topic `messages` and does what follows each commit. Any number may run.
+"""The process `delivery`: read the topic `messages` and process each commit. Any number may run.
 
 Kafka gives each its partitions; they may be started and stopped in any order, at any time.
 """
@@ -38,7 +38,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
 
 class DeliveryConsumer(Component):
-    """The consumer at work. Well as long as the group has us and no partition waits for something that fails."""
+    """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
     name = "delivery"
 
@@ -62,7 +62,9 @@ class DeliveryConsumer(Component):
     async def start(self) -> None:
         counts = DeliveryStats()
         work = RecordHandlers(
-            decode_committed, self._handler(counts), dead_letter_to(self._publisher.value, MESSAGES_DEAD.name)
+            decode_committed,
+            self._handler(counts).handle,
+            dead_letter_to(self._publisher.value, MESSAGES_DEAD.name),
         )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, counts, consumer)
@@ -71,7 +73,7 @@ class DeliveryConsumer(Component):
 
     @override
     async def stop(self) -> None:
-        """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
+        """Finish and commit the current batches. The next owner of the partitions processes the rest."""
         if self._consumer is not None and self._task is not None:
             self._consumer.stop()
             await asyncio.wait([self._task])
@@ -97,7 +99,7 @@ class DeliveryConsumer(Component):
 
 
 class DeliveryHandler:
-    """What a lane calls with each batch."""
+    """Handle the batches of a partition, and measure how old their entries are."""
 
     def __init__(self, worker: DeliveryWorker, host: ProcessContext) -> None:
         self._worker = worker
@@ -106,7 +108,7 @@ class DeliveryHandler:
             "delivery_seconds", "From the commit of an entry until it was handled, the newest of each event."
         )
 
-    async def __call__(self, batch: Batch[CommittedEvent]) -> None:
+    async def handle(self, batch: Batch[CommittedEvent]) -> None:
         events = [event.body for event in batch.events]
         await self._worker.handle((event.key, event.entries) for event in events)
         now_ms = self._clock.now_ms()

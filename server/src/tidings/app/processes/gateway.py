@@ -62,8 +62,8 @@ from tidings.platform.lifecycle.component import Component, ManagedResource, Tas
 from tidings.platform.lifecycle.process import MallocTrimmer
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.wire.close_codes import CloseCode, close_reason
-from tidings.wire.fields import MAX_FRAME_BYTES
+from tidings_wire.close_codes import CloseCode, close_reason
+from tidings_wire.fields import MAX_FRAME_BYTES
 
 _CHECK_EVERY_S = 5.0
 
@@ -134,7 +134,7 @@ async def _give_back(server: GatewayServer) -> None:
 log = logs.get_logger(__name__)
 
 _GRACE_S = 2.0
-"""After its moment to leave, a device may still take so long."""
+"""How long a device may take to leave after its time to reconnect."""
 _SETTLE_S = 2.0
 _SLOW_RETRY_MS = 1_000
 
@@ -149,7 +149,7 @@ def make_listen_options(settings: Settings) -> ListenOptions:
         )
     except TidingsError as error:
         raise ValueError(error.message) from error
-    # the socket's bound is above that of a frame, so that the protocol's own code is told; far above it WebSocket's
+    # the socket's limit is above that of a frame, so that the close code is the protocol's own; far above it WebSocket's
     return replace(options, max_message_bytes=2 * options.max_message_bytes)
 
 

@@ -1,4 +1,4 @@
-"""The process `notifications`: does the chunks of jobs, and looks after jobs that are due. Any number may run.
+"""The process `notifications`: process the chunks of jobs, and start jobs that are due. Any number may run.
 
 A process of its own: a send to 100,000 users is minutes of work, and no chat message should wait behind it.
 """
@@ -58,14 +58,14 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The process's lines to Kafka, besides its consumer."""
+    """The process's clients of Kafka, in addition to its consumer."""
 
     publisher: ManagedResource[KafkaPublisher]
     group: ManagedResource[KafkaConsumerLag[ChunkRef]]
 
 
 class ChunkConsumer(Component):
-    """Well as long as the group has us and no partition waits for something that fails."""
+    """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
     name = "notifications"
 
@@ -92,7 +92,9 @@ class ChunkConsumer(Component):
         )
         jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
         work = RecordHandlers(
-            decode_chunk, ChunkHandler(cases.worker), dead_letter_to(publisher, NOTIFICATIONS_DEAD.name)
+            decode_chunk,
+            lambda batch: process_chunks(cases.worker, batch),
+            dead_letter_to(publisher, NOTIFICATIONS_DEAD.name),
         )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=_TUNING
@@ -104,7 +106,7 @@ class ChunkConsumer(Component):
 
     @override
     async def stop(self) -> None:
-        """Batches at hand are finished and committed; the others go to whoever takes the partitions."""
+        """Finish and commit the current batches. The next owner of the partitions processes the rest."""
         if self._consumer is None:
             return
         running, looking = self._tasks
@@ -119,24 +121,19 @@ class ChunkConsumer(Component):
         return engine_clients.consumer_health(self._consumer, self._since)
 
 
-class ChunkHandler:
-    """What a lane calls with each batch. What is retryable pauses the partition, however long."""
-
-    def __init__(self, worker: ChunkWorker) -> None:
-        self._worker = worker
-
-    async def __call__(self, batch: Batch[ChunkRef]) -> None:
-        for event in batch.events:
-            await self._worker.process(event.body)
+async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
+    """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
+    for event in batch.events:
+        await worker.process(event.body)
 
 
 async def run_sweeper(jobs: JobSweeper) -> None:
-    """Goes on whatever fails: an engine that is away is waited for."""
+    """Run the sweeper. After a retryable error, such as an unavailable engine, it continues."""
     while True:
         try:
             await jobs.run(CHECK_EVERY_S)
         except TidingsError as error:
             if not error.retryable:
                 raise
-            log.warning("jobs are not looked after for a moment", reason=error.message)
+            log.warning("job sweeper failed, retrying", reason=error.message)
             await asyncio.sleep(_RETRY_S)

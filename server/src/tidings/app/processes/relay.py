@@ -59,7 +59,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
 
 class RelayDeps:
-    """What the relay needs beside the engines that every process has."""
+    """The clients of the relay, in addition to the engines of every process."""
 
     def __init__(
         self, streams: StreamsClient, consumers: KafkaConsumerLag[ChatKey], publisher: KafkaPublisher
@@ -156,7 +156,7 @@ class RelayComponent(Component):
 
     @override
     async def stop(self) -> None:
-        """Leases are released with where they are, so that others go on at once."""
+        """Release the leases with their positions, so that other processes continue at once."""
         if self._task is not None and self._relay is not None:
             await self._host.tasks.stop(self._task)
             await self._relay.stop()

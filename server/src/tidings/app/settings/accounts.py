@@ -1,4 +1,4 @@
-"""Settings of who may come in: users' tokens and keys, logins by phone, sessions."""
+"""Settings of authentication: users' tokens and keys, logins by phone, sessions."""
 
 from typing import Annotated, Literal
 
@@ -9,31 +9,31 @@ SenderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,11}$")]
 
 
 class AccountsSettings(Struct, frozen=True, kw_only=True):
-    """Who may come in, for how long, and how long a process may go on with what it knew. The same in every process."""
+    """Authentication: tokens, keys, phone login and sessions, and how long processes cache them. Set it the same in every process."""
 
     token_max_lifetime_s: Annotated[
         int,
-        Meta(description="The longest life that a user's token may have.", ge=60, le=30 * 86_400),
+        Meta(description="The longest lifetime of a user's token.", ge=60, le=30 * 86_400),
     ] = 86_400
     token_cache_s: Annotated[
         float,
         Meta(
-            description="For how long a token that was verified is taken again without a look at keys and "
-            "settings. 0: each is verified each time.",
+            description="How long a verified token is accepted without reading keys and settings again. "
+            "0: every token is verified each time.",
             ge=0,
             le=60,
         ),
     ] = 10.0
     tenant_refresh_s: Annotated[
-        float, Meta(description="Within this a change of a tenant's settings holds everywhere.", gt=0, le=600)
+        float, Meta(description="How soon a change of a tenant's settings applies everywhere.", gt=0, le=600)
     ] = 30.0
     api_key_refresh_s: Annotated[
-        float, Meta(description="Within this a revoked API key stops working everywhere.", gt=0, le=600)
+        float, Meta(description="How soon a revoked API key stops working everywhere.", gt=0, le=600)
     ] = 10.0
     signing_key_refresh_s: Annotated[
         float,
         Meta(
-            description="How often registered keys are read; within twice this a retired one is known everywhere.",
+            description="How often registered keys are read. A retired key is refused everywhere within twice this time.",
             gt=0,
             le=600,
         ),
@@ -41,7 +41,7 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
     jwks_refresh_s: Annotated[
         float,
         Meta(
-            description="How often a tenant's JWKS URL is fetched; within twice this a key that left it is refused.",
+            description="How often a tenant's JWKS URL is fetched. A removed key is refused within twice this time.",
             ge=10,
             le=3600,
         ),
@@ -54,37 +54,35 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
         float,
         Meta(description="While the URL fails, keys are used until they are this old.", ge=60, le=86_400),
     ] = 3600.0
-    jwks_timeout_s: Annotated[float, Meta(description="For a whole fetch.", gt=0, le=30)] = 3.0
+    jwks_timeout_s: Annotated[float, Meta(description="Timeout of a fetch.", gt=0, le=30)] = 3.0
     jwks_max_bytes: Annotated[
-        int, Meta(description="The largest JWKS document that is taken.", ge=1024, le=1_048_576)
+        int, Meta(description="Maximum size of a JWKS document.", ge=1024, le=1_048_576)
     ] = 65_536
     jwks_network: Annotated[
         Literal["public", "private", "local"],
         Meta(
-            description="Where JWKS URLs may lead. `public`: public addresses, by https; `private`: those of "
+            description="Which addresses JWKS URLs may have. `public`: public addresses, by https; `private`: those of "
             "private networks too; `local`: this machine too, and by plain http: for development."
         ),
     ] = "public"
     sign_up: Annotated[
         Literal["open", "closed"],
         Meta(
-            description="`open`: a number that nobody has becomes a user at its first login; `closed`: only numbers "
-            "of users that were made before are sent a code. Who asks can't tell."
+            description="`open`: a new number becomes a user at its first login; `closed`: codes are sent only to numbers "
+            "of existing users. The answer to the client is the same."
         ),
     ] = "open"
-    code_ttl_s: Annotated[
-        int, Meta(description="How long a code that was sent by SMS is good.", ge=60, le=3600)
-    ] = 600
+    code_ttl_s: Annotated[int, Meta(description="How long a code is valid.", ge=60, le=3600)] = 600
     access_token_ttl_s: Annotated[
-        int, Meta(description="How long an access token is good.", ge=60, le=3600)
+        int, Meta(description="How long an access token is valid.", ge=60, le=3600)
     ] = 600
     session_idle_days: Annotated[
-        int, Meta(description="A session that is not refreshed for so long is over.", ge=1, le=3650)
+        int, Meta(description="A session ends after this time without a refresh.", ge=1, le=3650)
     ] = 60
     session_max_days: Annotated[
         int,
         Meta(
-            description="A session is over so long after its login, however often it is refreshed.",
+            description="A session ends this long after its login, even if it is refreshed.",
             ge=1,
             le=3650,
         ),
@@ -125,13 +123,17 @@ class AccountsSettings(Struct, frozen=True, kw_only=True):
     ] = "console"
     sms_text: Annotated[
         str,
-        Meta(description="What is sent; `{code}` stands for the code.", pattern=r"\{code\}", max_length=140),
-    ] = "{code} is your code. Give it to nobody."
+        Meta(
+            description="The text of the message; `{code}` is replaced by the code.",
+            pattern=r"\{code\}",
+            max_length=140,
+        ),
+    ] = "{code} is your code. Do not share it."
     sms_region: Annotated[str | None, Meta(description="With `sns`: its region, if not `dynamo.region`.")] = (
         None
     )
     sms_endpoint: Annotated[
-        Endpoint, Meta(description='With `sns`: "aws", or the URL of something that speaks its protocol.')
+        Endpoint, Meta(description='With `sns`: "aws", or the URL of a service with the same protocol.')
     ] = "aws"
     sms_sender_id: Annotated[
         SenderName | None,

@@ -1,4 +1,4 @@
-"""Settings of the WebSocket edge, `tidings run gateway`: who may connect, and what a connection may take."""
+"""Settings of the WebSocket edge, `tidings run gateway`: which clients may connect, and limits of connections."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,24 +14,24 @@ Seconds = Annotated[float, Meta(gt=0)]
 class GatewaySettings(Struct, frozen=True, kw_only=True):
     """The WebSocket edge, `tidings run gateway`."""
 
-    host: Annotated[str, Meta(description="Where it listens; `::` for IPv4 and IPv6.", min_length=1)] = (
-        "127.0.0.1"
-    )
-    port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8081
+    host: Annotated[
+        str, Meta(description="The address to listen on; `::` for IPv4 and IPv6.", min_length=1)
+    ] = "127.0.0.1"
+    port: Annotated[Port, Meta(description="0: any free port, which is logged.")] = 8081
     reuse_port: Annotated[
         bool,
         Meta(
-            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
+            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it automatically."
         ),
     ] = False
-    path: Annotated[str, Meta(description="Where the socket is.", pattern=r"^/\S*$")] = "/v1/socket"
+    path: Annotated[str, Meta(description="The path of the WebSocket.", pattern=r"^/\S*$")] = "/v1/socket"
     socket_library: Annotated[
         Literal["picows", "websockets"],
-        Meta(description="What carries the WebSockets: `picows` is quicker, `websockets` can compress."),
+        Meta(description="The WebSocket library: `picows` is faster, `websockets` can compress."),
     ] = "picows"
     compression: Annotated[
         Literal["off", "deflate"],
-        Meta(description="`deflate`: for devices that offer it, at much CPU; with `websockets` only."),
+        Meta(description="`deflate`: for devices that offer it; needs much CPU, and `websockets`."),
     ] = "off"
     allowed_origins: Annotated[
         str | None,
@@ -42,40 +42,44 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     allow_missing_origin: Annotated[
-        bool, Meta(description="Whoever sends no origin may connect: apps and servers do not, browsers do.")
+        bool,
+        Meta(
+            description="Clients that send no origin may connect. Browsers always send one; apps and servers do not."
+        ),
     ] = True
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `forwarded_by` is believed. Unset or `none`: nobody's."
+            description="Addresses or networks, with commas, whose `forwarded_by` is trusted. Unset or `none`: no proxy."
         ),
     ] = None
     forwarded_by: Annotated[
         Literal["x-forwarded-for", "forwarded"],
-        Meta(
-            description="The one header in which they say for whom they forward; the other is never looked at."
-        ),
+        Meta(description="The header with the client's address; the other one is ignored."),
     ] = "x-forwarded-for"
     tls_certificate: Annotated[
-        Path | None, Meta(description="Chain in PEM. Unset: no TLS, which is then the load balancer's.")
+        Path | None,
+        Meta(description="Certificate chain in PEM. Unset: no TLS; the load balancer terminates it."),
     ] = None
-    tls_key: Annotated[Path | None, Meta(description="Its key in PEM, if it is not in the same file.")] = None
+    tls_key: Annotated[Path | None, Meta(description="The key in PEM, if it is not in the same file.")] = None
     max_frame_bytes: Annotated[
         Bytes, Meta(description="A longer message from a device closes its connection.")
     ] = 65_536
     max_send_buffer_bytes: Annotated[
         Bytes,
         Meta(
-            description="What may wait for a slow device, beside `kernel_send_bytes`; then it is told to reconnect."
+            description="Maximum of unsent bytes for a slow device, in addition to `kernel_send_bytes`; above it the device has to reconnect."
         ),
     ] = 262_144
     kernel_send_bytes: Annotated[Bytes, Meta(description="The kernel's send buffer per connection.")] = 65_536
     kernel_receive_bytes: Annotated[
         Bytes,
-        Meta(description="The kernel's receive buffer per connection; four times as much is held at most."),
+        Meta(
+            description="The kernel's receive buffer per connection; the process buffers at most four times as much."
+        ),
     ] = 16_384
     max_connections: Annotated[
-        Count, Meta(description="Open ones; more are refused. Needs as many open files, and 1,500.")
+        Count, Meta(description="Maximum number of open connections. Needs as many open files, plus 1,500.")
     ] = 50_000
     max_connections_per_address: Annotated[
         Count,
@@ -86,13 +90,13 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     ] = 200
     max_devices_per_user: Annotated[
         Count,
-        Meta(description="Devices of one user on one process; one more closes the oldest with 4508."),
+        Meta(description="Devices of one user on one process; a further one closes the oldest with 4508."),
     ] = 20
     tenant_share: Annotated[
         float,
         Meta(
             description="Share of `max_connections` and `max_concurrent_resumes` that one tenant may take. "
-            "1 where there is one tenant.",
+            "Use 1 for a single tenant.",
             gt=0,
             le=1,
         ),
@@ -100,7 +104,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
     max_handshakes: Annotated[
         Count,
         Meta(
-            description="Connections before their upgrade; one more drops the oldest that has sent nothing."
+            description="Connections before their upgrade; a further one closes the oldest that has sent nothing."
         ),
     ] = 1_000
     max_handshakes_per_address: Annotated[
@@ -110,32 +114,36 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         Seconds, Meta(description="From the connection to the end of the request, TLS included.")
     ] = 5.0
     close_timeout_s: Annotated[
-        Seconds, Meta(description="How long a closed connection may take to end; then it is cut.")
+        Seconds, Meta(description="How long a closing handshake may take; then the connection is aborted.")
     ] = 5.0
     max_connects_per_s: Annotated[
-        float, Meta(description="New connections a second; the others are told when to return.", gt=0)
+        float,
+        Meta(description="New connections a second; further ones are refused with a time to retry.", gt=0),
     ] = 500.0
     max_connects_per_s_per_address: Annotated[
         float,
-        Meta(description="The same for one address, with five seconds' worth at once.", gt=0),
+        Meta(description="The same for one address, with a burst of five seconds.", gt=0),
     ] = 20.0
-    connect_burst: Annotated[Count, Meta(description="So many at once before that holds.")] = 500
+    connect_burst: Annotated[
+        Count, Meta(description="Burst of new connections above `max_connects_per_s`.")
+    ] = 500
     drain_spread_s: Annotated[
-        Seconds, Meta(description="Over how long the devices of a stopping gateway reconnect elsewhere.")
+        Seconds, Meta(description="The time over which the devices of a stopping gateway reconnect.")
     ] = 10.0
     lease_s: Annotated[
-        Seconds, Meta(description="A device's route lives so long without a heartbeat of its gateway.")
+        Seconds, Meta(description="Lifetime of a device's route without a renewal by its gateway.")
     ] = 30.0
     renew_every_s: Annotated[
         Seconds, Meta(description="How often routes are renewed; a third of `lease_s`, or less.")
     ] = 10.0
     ack_flush_s: Annotated[
-        Seconds, Meta(description="An ack waits so long for others of the same user and chat.")
+        Seconds, Meta(description="How long acks of a user and chat are collected before they are written.")
     ] = 1.0
     max_concurrent_resumes: Annotated[
-        Count, Meta(description="Devices that are given what they missed at the same time; the next wait.")
+        Count, Meta(description="Maximum number of devices that resume at the same time; others wait.")
     ] = 64
     initial_chats: Annotated[
-        Count, Meta(description="Of so many chats, the newest, a new device gets the last entries at once.")
+        Count,
+        Meta(description="Number of chats, the newest, whose last entries a new device receives at once."),
     ] = 20
-    initial_entries: Annotated[Count, Meta(description="So many of them.", le=200)] = 20
+    initial_entries: Annotated[Count, Meta(description="Number of these entries for each chat.", le=200)] = 20

@@ -26,7 +26,7 @@ ENV_FAILPOINTS = "TIDINGS_FAILPOINTS_"
 ENV_TOKEN = "TIDINGS_TOKEN"  # noqa: S105 - the name of a variable that clients read
 
 type Key = tuple[str, str]
-"""Section and name. The section of what stands at the top of the file, outside of any section, is `TOP`."""
+"""Section and name. `TOP` is the section of the keys at the top of the file."""
 
 TOP = ""
 INSTALLATION: Key = (TOP, "installation")

@@ -1,6 +1,6 @@
-"""The settings themselves: one struct per TOML table, one line of meaning per key.
+"""The settings: one struct for each TOML table.
 
-The types check values, the `description` is what the reference page shows.
+The types check values; the reference page shows the descriptions.
 """
 
 from pathlib import Path
@@ -25,12 +25,12 @@ Prefix = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_.-]{0,64}$")]
 
 
 class DynamoSettings(Struct, frozen=True, kw_only=True):
-    """Where the tables are. Credentials come from where every AWS tool takes them."""
+    """DynamoDB. Credentials come from the usual AWS environment, files or roles."""
 
     endpoint: Annotated[
         Endpoint | None,
         Meta(
-            description='"aws", or the URL of an engine that speaks DynamoDB\'s protocol. '
+            description='"aws", or the URL of an engine with DynamoDB\'s protocol. '
             "Set by `tidings engines start` for the engine it runs.",
         ),
     ] = None
@@ -48,7 +48,7 @@ class DynamoSettings(Struct, frozen=True, kw_only=True):
 
 
 class KafkaSettings(Struct, frozen=True, kw_only=True):
-    """Where the event log is."""
+    """Kafka, the log of events."""
 
     bootstrap_servers: Annotated[
         Servers | None,
@@ -63,19 +63,21 @@ class KafkaSettings(Struct, frozen=True, kw_only=True):
         Literal["small", "medium", "large"],
         Meta(
             description="How many partitions `tidings topics apply` gives each topic: `small` for a laptop and the "
-            "first 10,000 users, `large` for 350,000 messages a second. Raising it later moves keys, see the topics' page."
+            "first 10,000 users, `large` for 350,000 messages a second. A later increase moves keys, see the topics' page."
         ),
     ] = "small"
     security_protocol: Annotated[
         Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
-        Meta(description="As the brokers want it; MSK: `ssl` or `sasl_ssl`."),
+        Meta(description="The protocol of the brokers; MSK: `ssl` or `sasl_ssl`."),
     ] = "plaintext"
     sasl_mechanism: Annotated[
         Literal["plain", "scram-sha-256", "scram-sha-512"] | None,
-        Meta(description="With a `sasl_…` protocol: how to log in."),
+        Meta(description="With a `sasl_…` protocol: the mechanism."),
     ] = None
-    sasl_username: Annotated[str | None, Meta(description="With a `sasl_…` protocol: who.")] = None
-    sasl_password: Annotated[Secret | None, Meta(description="With a `sasl_…` protocol: the secret.")] = None
+    sasl_username: Annotated[str | None, Meta(description="With a `sasl_…` protocol: the user.")] = None
+    sasl_password: Annotated[Secret | None, Meta(description="With a `sasl_…` protocol: the password.")] = (
+        None
+    )
     ca_file: Annotated[Path | None, Meta(description="CA certificates, if not the system's.")] = None
     group_protocol: Annotated[
         Literal["consumer", "classic"],
@@ -87,7 +89,7 @@ class KafkaSettings(Struct, frozen=True, kw_only=True):
 
 
 class RedisSettings(Struct, frozen=True, kw_only=True):
-    """Where routes and other short-lived state are. Redis or Valkey."""
+    """Redis or Valkey, for routes and other short-lived state."""
 
     url: Annotated[
         Secret | None,
@@ -104,40 +106,42 @@ class RedisSettings(Struct, frozen=True, kw_only=True):
 
 
 class EncryptionSettings(Struct, frozen=True, kw_only=True):
-    """How content and previews stand in the tables, and who wraps the tenants' keys. The same in every process."""
+    """Encryption of content and previews, and the service that wraps the tenants' keys. Set it the same in every process."""
 
     mode: Annotated[
         Literal["on", "off"],
         Meta(
-            description="`on`: sealed; `off`: in clear for whoever reads the tables, though nobody can forge or "
-            "move it. What was stored in the other mode stays readable."
+            description="`on`: encrypted; `off`: readable in the tables, and still protected from forgery. Content that was stored "
+            "in the other mode stays readable."
         ),
     ] = "on"
     kms: Annotated[
         Literal["file", "aws", "credential"],
         Meta(
-            description="The key service that wraps the tenants' keys. `file`: a key file that Tidings makes, for "
+            description="The key service that wraps the tenants' keys. `file`: a key file that Tidings creates, for "
             "development; `aws`: AWS KMS (untried there); `credential`: a master key that the platform passes to the "
             "process as a mounted secret or a systemd credential."
         ),
     ] = "file"
     key_file: Annotated[
         Path,
-        Meta(description="With `file`: made at first use, with mode 0600. Without it nothing can be read."),
+        Meta(
+            description="With `file`: created at first use, with mode 0600. Without it no content can be read."
+        ),
     ] = Path(".tidings/tidings.key")
     credential_file: Annotated[
         Path | None,
         Meta(
             description="With `credential`: the file with the master key, 32 bytes in base64 "
-            "(`openssl rand -base64 32`), not readable for everybody. Unset: `tidings.key` in the directory that "
+            "(`openssl rand -base64 32`), not readable by other users. Unset: `tidings.key` in the directory that "
             "systemd's `LoadCredential=` passes in `$CREDENTIALS_DIRECTORY`."
         ),
     ] = None
     former_key_file: Annotated[
         Path | None,
         Meta(
-            description="With `file` or `credential`: a file with the master key that wrapped before and still unwraps. "
-            "`tidings tenant rewrap-keys` makes it superfluous."
+            description="With `file` or `credential`: a file with the former master key, which still unwraps. "
+            "Not needed after `tidings tenant rewrap-keys`."
         ),
     ] = None
     kms_key_id: Annotated[
@@ -145,10 +149,10 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
     ] = None
     kms_former_key_ids: Annotated[
         str | None,
-        Meta(description="With `aws`: KMS keys that wrapped before and still unwrap, several with commas."),
+        Meta(description="With `aws`: former KMS keys, which still unwrap, several with commas."),
     ] = None
     kms_endpoint: Annotated[
-        Endpoint, Meta(description='With `aws`: "aws", or the URL of something that speaks its protocol.')
+        Endpoint, Meta(description='With `aws`: "aws", or the URL of a service with the same protocol.')
     ] = "aws"
     kms_region: Annotated[
         str | None, Meta(description="With `aws`: the region of the KMS key, if not `dynamo.region`.")
@@ -156,17 +160,21 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
     rotate_after_days: Annotated[
         int,
         Meta(
-            description="A tenant in use gets a new content key when its newest is this old.", ge=1, le=3650
+            description="An active tenant gets a new content key when its newest one is this old.",
+            ge=1,
+            le=3650,
         ),
     ] = 90
     refresh_s: Annotated[
         float,
-        Meta(description="How long a process may go on with an older key after a rotation elsewhere.", gt=0),
+        Meta(
+            description="How long a process may use an older key after a rotation by another process.", gt=0
+        ),
     ] = 300.0
 
 
 class EnginesSettings(Struct, frozen=True, kw_only=True):
-    """The engines that `tidings engines start` runs on this machine; nothing here matters in production."""
+    """The engines that `tidings engines start` runs on this machine; not used in production."""
 
     data_dir: Annotated[Path, Meta(description="Data, logs and state of the local engines.")] = Path(
         ".tidings"
@@ -174,7 +182,7 @@ class EnginesSettings(Struct, frozen=True, kw_only=True):
     cache_dir: Annotated[
         Path | None,
         Meta(
-            description="Fetched jars and built binaries; shared by all checkouts. Default: the user's cache."
+            description="Downloaded jars and compiled binaries, shared by all checkouts. Default: the user's cache."
         ),
     ] = None
     dynamo: Annotated[
@@ -183,9 +191,9 @@ class EnginesSettings(Struct, frozen=True, kw_only=True):
             description="`local`: Amazon's DynamoDB Local; `dynoxide`: for load and crash tests, needs cargo once."
         ),
     ] = "local"
-    on_disk: Annotated[
-        bool, Meta(description="Keep the data over a stop. Without it a stop forgets everything.")
-    ] = False
+    on_disk: Annotated[bool, Meta(description="Keep the data after a stop. Otherwise a stop deletes it.")] = (
+        False
+    )
     kafka_brokers: Annotated[Literal[1, 3], Meta(description="3: replicated, min.insync.replicas=2.")] = 1
     dynamo_port: Annotated[Port, Meta(description="0: any free port.")] = 0
     kafka_port: Annotated[Port, Meta(description="0: any free port. With 3 brokers the first of them.")] = 0
@@ -194,12 +202,12 @@ class EnginesSettings(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """All settings: what stands at the top of the file, then a section per TOML table."""
+    """All settings: the keys at the top of the file, then a section for each TOML table."""
 
     installation: Annotated[
         Literal["development", "production"],
         Meta(
-            description="`production` refuses what is for development: codes on the console, the key file, JWKS URLs "
+            description="`production` refuses settings for development: codes on the console, the key file, JWKS URLs "
             "on this machine, unencrypted connections to engines on other machines, missing secrets, unset "
             "`trusted_proxies` and `failpoints`. `tidings dev` and `tidings engines start` set "
             "`development` for their directory, unless you set something else."

@@ -1,4 +1,4 @@
-"""Settings of the processes that serve: how they speak and live, the REST edge, and how often one may come."""
+"""Settings of processes: telemetry, lifecycle, the REST edge and rate limits."""
 
 from typing import Annotated, Literal
 
@@ -15,76 +15,80 @@ Seconds = Annotated[float, Meta(gt=0)]
 
 
 class TelemetrySettings(Struct, frozen=True, kw_only=True):
-    """What a process tells about itself."""
+    """Logs, metrics and traces of a process."""
 
     log_format: Annotated[
         Literal["auto", "json", "console"],
         Meta(
-            description="`json`: one object a line, for machines; `console`: for people, with colours on a terminal "
+            description="`json`: one object in each line; `console`: for people, with colours on a terminal "
             "unless NO_COLOR is set; `auto`: `console` if stdout is a terminal, `json` otherwise."
         ),
     ] = "auto"
-    log_level: Annotated[Level, Meta(description="From which level Tidings' own lines are written.")] = "info"
+    log_level: Annotated[Level, Meta(description="The lowest level of Tidings' own log lines.")] = "info"
     library_log_level: Annotated[
-        Level, Meta(description="The same for libraries; their debug lines can hold credentials.")
+        Level, Meta(description="The same for libraries; their debug lines can contain credentials.")
     ] = "warning"
     otlp_endpoint: Annotated[
         Url | None, Meta(description="URL of an OpenTelemetry collector (OTLP over HTTP). Unset: no spans.")
     ] = None
     otlp_headers: Annotated[
         Secret | None,
-        Meta(description="What the collector wants with each call: name=value, several with commas."),
+        Meta(description="Headers for the collector: name=value, several with commas."),
     ] = None
     trace_ratio: Annotated[
-        float, Meta(description="The share of new traces that is kept, 0 to 1.", ge=0, le=1)
+        float, Meta(description="The share of new traces that is recorded, 0 to 1.", ge=0, le=1)
     ] = 0.01
     trace_queue_spans: Annotated[
-        int, Meta(description="So many spans wait for the collector; then the oldest go.", ge=512)
+        int,
+        Meta(
+            description="Maximum number of spans that wait for the collector; then the oldest are dropped.",
+            ge=512,
+        ),
     ] = 4_096
 
 
 class ProcessSettings(Struct, frozen=True, kw_only=True):
-    """How a process lives: the pages for operators, and how long it may take to stop."""
+    """Lifecycle of a process: the admin port, and the time to stop."""
 
     admin_host: Annotated[
         str,
-        Meta(description="Where `/livez`, `/readyz` and `/metrics` answer. Not for clients.", min_length=1),
+        Meta(description="The address of `/livez`, `/readyz` and `/metrics`. Not for clients.", min_length=1),
     ] = "127.0.0.1"
     admin_port: Annotated[
         Port | None,
         Meta(
-            description="Port of these pages; 0: any free one, named in the first log line. Unset: 9500 for `api`, "
-            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, or any free one with a "
-            "warning if that is taken. With `--processes` the first of them; the others have the next numbers."
+            description="Port of these pages; 0: any free port, which is logged. Unset: 9500 for `api`, "
+            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, or any free port with a "
+            "warning if that is taken. With `--processes` the first process has it; the others have the next numbers."
         ),
     ] = None
     drain_s: Annotated[
         float,
         Meta(
-            description="Asked to stop, a process is not ready but serves so long, until nobody sends more.",
+            description="How long a stopping process still serves while it is not ready, so that load balancers stop sending.",
             ge=0,
         ),
     ] = 5.0
-    stop_s: Annotated[Seconds, Meta(description="How long all its parts may take to stop.")] = 20.0
+    stop_s: Annotated[Seconds, Meta(description="How long all components may take to stop.")] = 20.0
     watchdog_warn_s: Annotated[
-        Seconds, Meta(description="A loop that is blocked so long is told in the log.")
+        Seconds, Meta(description="An event loop that is blocked for this long is logged.")
     ] = 5.0
     watchdog_exit_s: Annotated[
-        Seconds, Meta(description="A loop that is blocked so long ends the process.")
+        Seconds, Meta(description="An event loop that is blocked for this long ends the process.")
     ] = 30.0
 
 
 class ApiSettings(Struct, frozen=True, kw_only=True):
     """The REST edge, `tidings run api`."""
 
-    host: Annotated[str, Meta(description="Where it listens. TLS is the load balancer's.", min_length=1)] = (
-        "127.0.0.1"
-    )
+    host: Annotated[
+        str, Meta(description="The address to listen on. The load balancer terminates TLS.", min_length=1)
+    ] = "127.0.0.1"
     port: Annotated[Port, Meta(description="0: any free one, named in the log.")] = 8080
     reuse_port: Annotated[
         bool,
         Meta(
-            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it by itself."
+            description="Several processes listen on one port (SO_REUSEPORT). `--processes` sets it automatically."
         ),
     ] = False
     keep_alive_s: Annotated[
@@ -96,7 +100,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = 75
     request_timeout_s: Annotated[
-        Seconds, Meta(description="A request that is not whole after this is answered 408.")
+        Seconds, Meta(description="A request that is not complete after this time receives 408.")
     ] = 30.0
     max_connections: Annotated[
         int,
@@ -121,13 +125,13 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         Secret | None,
         Meta(
             description="Signs the cursors of pages; at least 16 characters, the same in every process. "
-            "Several with commas: the first signs, all are accepted. Unset: made anew with each start."
+            "Several with commas: the first signs, all are accepted. Unset: a random secret at each start."
         ),
     ] = None
     trusted_proxies: Annotated[
         str | None,
         Meta(
-            description="Addresses or networks, with commas, whose `X-Forwarded-For` is believed. Unset or `none`: nobody's."
+            description="Addresses or networks, with commas, whose `X-Forwarded-For` is trusted. Unset or `none`: no proxy."
         ),
     ] = None
     allowed_origins: Annotated[
@@ -140,7 +144,9 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
     ] = None
     serve_docs: Annotated[
         bool,
-        Meta(description="Serve the explorer at `/docs` and the description at `/openapi.json` to anybody."),
+        Meta(
+            description="Serve the explorer at `/docs` and the description at `/openapi.json` without a credential."
+        ),
     ] = True
     docs_root: Annotated[
         str,
@@ -149,7 +155,8 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = "/"
     trust_traceparent: Annotated[
-        bool, Meta(description="A caller's `traceparent` is gone on with; only where callers are your own.")
+        bool,
+        Meta(description="Continue the trace of a caller's `traceparent`; only if all callers are your own."),
     ] = False
     access_log_ratio: Annotated[
         float,
@@ -162,7 +169,7 @@ class ApiSettings(Struct, frozen=True, kw_only=True):
 
 
 class LimitsSettings(Struct, frozen=True, kw_only=True):
-    """How often somebody may come: a rate such as `20/s`, `5/min`, `10/h`, and how many at once after a quiet time."""
+    """Rate limits: a rate such as `20/s`, `5/min`, `10/h`, and a burst, which is the number at once after a quiet time."""
 
     tenant_rate: Annotated[Rate, Meta(description="Requests of all users and servers of a tenant.")] = (
         "2000/s"
@@ -207,21 +214,21 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
     code_tenant_rate: Annotated[
         Rate,
         Meta(
-            description="One-time codes of a tenant; the same again for addresses that have logged in with the number "
-            "before. Bounds what a flood costs. A tenant can have its own: `tidings tenant set --rate code=…`."
+            description="One-time codes of a tenant, with a second limit of the same size for addresses that have logged in with "
+            "the number before. Limits the cost of a flood. A tenant can have its own: `tidings tenant set --rate code=…`."
         ),
     ] = "100/h"
     code_tenant_burst: Annotated[Burst, Meta(description="At once.")] = 50
     code_installation_rate: Annotated[
         Rate,
         Meta(
-            description="One-time codes of all tenants; the same again for addresses that have logged in with the "
-            "number before."
+            description="One-time codes of all tenants, with a second limit of the same size for addresses that have logged in "
+            "with the number before."
         ),
     ] = "5000/d"
     code_installation_burst: Annotated[Burst, Meta(description="At once.")] = 1_000
     redeem_address_rate: Annotated[
-        Rate, Meta(description="Tries to log in with a code, from an address.")
+        Rate, Meta(description="Attempts to log in with a code, from an address.")
     ] = "60/h"
     redeem_address_burst: Annotated[Burst, Meta(description="At once.")] = 20
     phone_search_rate: Annotated[
@@ -231,5 +238,5 @@ class LimitsSettings(Struct, frozen=True, kw_only=True):
     phone_search_burst: Annotated[Burst, Meta(description="At once.")] = 20
     timeout_s: Annotated[
         Seconds,
-        Meta(description="Redis has so long to answer; then the process counts for itself for a second."),
+        Meta(description="Timeout of Redis; after it the process counts alone for a second."),
     ] = 0.1

@@ -1,4 +1,4 @@
-"""What an installation in production refuses: each check names one setting, what is wrong and what to do.
+"""Check the settings of an installation in production: each check reports one setting, the problem and the solution.
 
 A check is one of the `BUILDS` that a process tries before it opens anything, so all problems are reported together.
 A process checks only what it uses: a worker needs no secret of the edge.
@@ -23,7 +23,7 @@ NO_PROXY = "none"
 
 
 def _in_production(find: Callable[[Settings], str]) -> Check:
-    """Turn a function that words a problem into a check; it asks nothing in development."""
+    """Turn a function that words a problem into a check; it passes in development."""
 
     @wraps(find)
     def check(settings: Settings) -> None:
@@ -114,8 +114,8 @@ def sms_sender(settings: Settings) -> str:
     wanted = settings.accounts
     if wanted.sms == "console":
         return (
-            "accounts.sms: `console` prints login codes, for development; set `sns`, or `none` if nobody logs in "
-            "by phone"
+            "accounts.sms: `console` prints login codes, for development; set `sns`, or `none` without phone login"
+            ""
         )
     return _plaintext("accounts.sms_endpoint", wanted.sms_endpoint) if wanted.sms == "sns" else ""
 
@@ -157,7 +157,7 @@ def _plaintext(name: str, url: str | None) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's own. A name other than `localhost` may be anybody's."""
+    """Whether a host name or address is this machine's own. A name other than `localhost` may be another machine."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:

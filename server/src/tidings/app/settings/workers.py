@@ -6,13 +6,13 @@ from msgspec import Meta, Struct
 
 
 class InboxesSettings(Struct, frozen=True, kw_only=True):
-    """Inboxes: what `tidings run api`, `tidings run notifications` and the command line do with sends and recalls."""
+    """Inboxes: jobs of sends and recalls, and broadcasts."""
 
     job_retention_days: Annotated[
         int,
         Meta(
-            description="How long jobs can be looked at. Their users stay as long as the notifications of the inbox do: a recall "
-            "goes through them.",
+            description="How long jobs are shown. Their recipients are kept as long as the notifications of the inbox, because a "
+            "recall needs them.",
             ge=1,
             le=3650,
         ),
@@ -20,9 +20,8 @@ class InboxesSettings(Struct, frozen=True, kw_only=True):
     broadcast_spread_s: Annotated[
         float,
         Meta(
-            description="Devices that look at an inbox are told of a broadcast within such a time, each user at a moment "
-            "of his own. Most of them then ask for counts: a full gateway of 50,000 devices and 30 s are 1,700 of these "
-            "a second.",
+            description="Devices that have opened an inbox are notified of a broadcast within this time, each user at a random "
+            "time. Most of them then request counts: 50,000 devices of a full gateway and 30 s are 1,700 requests a second.",
             ge=0,
             le=600,
         ),
@@ -34,37 +33,37 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 class RelaySettings(Struct, frozen=True, kw_only=True):
-    """The relay, `tidings run relay`. The same in every process."""
+    """The relay, `tidings run relay`. Set it the same in every process."""
 
     audit_delay_s: Annotated[
         Seconds,
         Meta(
-            description="How long a commit may go without being handled, before the relay looks whether the consumers' "
-            "lag explains it; if it does not, it is published again."
+            description="How long a commit may be unprocessed before the relay compares it with the consumers' lag. If the lag "
+            "does not explain it, the relay publishes the commit again."
         ),
     ] = 5.0
     max_backoff_s: Annotated[
         Seconds,
-        Meta(description="Tries for one chat come further and further apart, and never further than this."),
+        Meta(description="Longest time between two attempts for one chat."),
     ] = 300.0
     max_attempts: Annotated[
         Count,
         Meta(
-            description="What was published and consumed so often and is still not handled is given up: somebody is told, "
-            "and the chat's next entry tries again. Tries while Kafka is away don't count."
+            description="Number of attempts for a commit that is consumed and still not processed. After the last one an error "
+            "is logged, and the chat's next entry starts again. Attempts while Kafka is unavailable do not count."
         ),
     ] = 12
     lease_s: Annotated[
         float,
         Meta(
-            description="A shard whose reader has not been heard of for so long goes to another process.",
+            description="After this time without a renewal, another process takes over a shard.",
             ge=1,
         ),
     ] = 15.0
     read_every_s: Annotated[
         float,
         Meta(
-            description="Between two reads of a shard. The stream allows five reads a second, for all who read it.",
+            description="Time between two reads of a shard. The stream allows five reads a second, for all readers together.",
             ge=0.4,
         ),
     ] = 0.5
@@ -79,29 +78,31 @@ class RelaySettings(Struct, frozen=True, kw_only=True):
     discover_every_s: Annotated[Seconds, Meta(description="How often the stream's shards are listed.")] = 10.0
     max_backlog: Annotated[
         Count,
-        Meta(description="So many commits of a shard may wait to be handled; then it is read no further."),
+        Meta(description="Maximum number of unprocessed commits of a shard; above it the shard is not read."),
     ] = 20_000
 
 
 class EphemeralSettings(Struct, frozen=True, kw_only=True):
-    """Receipts, typing, presence: what is told to whoever looks. The same in every process."""
+    """Receipts, typing and presence. Set it the same in every process."""
 
     receipt_flush_s: Annotated[
         float,
         Meta(
-            description="Of a chat receipts are told at most once in such a time, however many members acked.",
+            description="Receipts of a chat are sent at most once in this time.",
             gt=0,
             le=5,
         ),
     ] = 0.2
     max_subscriptions: Annotated[
-        int, Meta(description="So many chats and users one device may look at.", ge=1, le=10_000)
+        int,
+        Meta(
+            description="Maximum number of chats and users that one device may subscribe to.", ge=1, le=10_000
+        ),
     ] = 500
     presence_grace_s: Annotated[
         float,
         Meta(
-            description="So long a user is without a route before anybody is told that he is offline; "
-            "longer than a reconnect takes.",
+            description="How long a user has no connected device before they are shown as offline. Longer than a reconnect takes.",
             gt=0,
             le=600,
         ),

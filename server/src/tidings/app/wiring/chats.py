@@ -1,4 +1,4 @@
-"""Joins delivery's use cases with the stores: chat lists, watermarks, ticks, and the rows behind them."""
+"""Wire chat lists, watermarks, message status and chats to their stores."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -49,14 +49,14 @@ from tidings.platform.redis.client import RedisClient
 from tidings.platform.telemetry import logs
 
 
-def _nobody(_: WatermarkAdvanced) -> None:
-    """For tools and tests: ticks are derived whenever somebody looks."""
+def _ignore_advanced(_: WatermarkAdvanced) -> None:
+    """Ignore advanced watermarks, for tools and tests: the message status is derived when it is read."""
 
 
 class ChatListServices(NamedTuple):
-    """What people look at and change. The rows themselves are the delivery worker's, see `build_row_projector`.
+    """The use cases of the chat list. The delivery worker writes the rows, see `build_row_projector`.
 
-    `directs` is what the process knows of direct chats, for whoever else reads.
+    `directs` is the process's cache of direct chats.
     """
 
     marking: WatermarkService
@@ -68,8 +68,8 @@ class ChatListServices(NamedTuple):
 def build_epoch_reconciler(
     client: DynamoClient, epoch: Epoch, *, is_read_only: bool = False
 ) -> EpochReconciler:
-    """What every store of rows needs. With `initial_epoch`, rows are believed as they stand."""
-    memberships = DynamoChatStore(client, SystemClock())  # Only read: nobody asks for the time.
+    """Build the reconciler that every store of rows needs. With `initial_epoch`, rows are trusted unchanged."""
+    memberships = DynamoChatStore(client, SystemClock())  # only read: the clock is not used
     return EpochReconciler(client, DynamoLogReader(client), memberships, epoch, is_read_only=is_read_only)
 
 
@@ -87,11 +87,11 @@ def build_chat_lists(
     client: DynamoClient,
     keys: KeyProvider,
     clock: Clock,
-    on_advanced: OnWatermarkAdvanced = _nobody,
+    on_advanced: OnWatermarkAdvanced = _ignore_advanced,
     *,
     epoch: Epoch = initial_epoch,
 ) -> ChatListServices:
-    """`on_advanced` hears whenever somebody got further."""
+    """Build the use cases. `on_advanced` is called with each watermark that advanced."""
     chats, log, lists = (
         DynamoChatStore(client, clock),
         DynamoLogReader(client),
@@ -121,12 +121,12 @@ def preview_text(body: bytes) -> str:
 log = logs.get_logger(__name__)
 
 _NO_LEASE_S = 1.0
-"""Who tells takes none."""
+"""A publisher takes no lease."""
 _SETTLE_S = 1.0
 
 
 class VisibilityStore:
-    """Who may see whom, out of the rows of users, blocks and chats."""
+    """Decide which users may see each other, from the rows of users, blocks and chats."""
 
     def __init__(self, client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch) -> None:
         self._users = DynamoUserReader(client)
@@ -134,7 +134,7 @@ class VisibilityStore:
         self._lists = build_chat_row_reader(client, epoch)
 
     async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
-        """Of a user without a row of his own nothing is known, so nothing is hidden either."""
+        """Return the users who hide their last seen time. A user without a row hides nothing."""
         found = await self._users.confirm_many(tenant, users)
         return {user for user, row in found.items() if row.last_seen == "nobody"}
 
@@ -247,7 +247,7 @@ def build_chat_services(
     *,
     epoch: Epoch,
 ) -> ChatServices:
-    """`on_commit` hears of what is committed, off the path of the answer."""
+    """Build the use cases of chats. `on_commit` is called with each commit, and does not delay the answer."""
     rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
     appends = Appender(
         AppendDeps(

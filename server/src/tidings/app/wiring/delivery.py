@@ -56,7 +56,7 @@ from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 
 CLOSE_S = 1.0
-"""For what is under way when the process stops; what does not get out is published again by the relay."""
+"""How long a stopping process waits for unsent events; the relay publishes the rest again."""
 
 
 def publisher_component(settings: Settings, host: ProcessContext) -> ManagedResource[KafkaPublisher]:
@@ -83,7 +83,7 @@ def make_on_commit(publisher: KafkaPublisher, host: ProcessContext) -> KafkaComm
     made = KafkaCommitPublisher(publisher)
     host.metrics.counter_callbacks(
         "events_published_total",
-        "Appends that Kafka was told of: acknowledged, or left to the relay.",
+        "Appends published to Kafka: acknowledged, or left to the relay.",
         "outcome",
         lambda: {"ok": made.published, "failed": made.failed},
     )
@@ -91,12 +91,12 @@ def make_on_commit(publisher: KafkaPublisher, host: ProcessContext) -> KafkaComm
 
 
 _NO_LEASE_S = 1.0
-"""Who delivers takes none."""
+"""A worker takes no lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedisPorts:
-    """What a worker finds in Redis."""
+    """The ports of a worker that Redis implements."""
 
     routes: RouteLookup
     bus: BusPublisher
@@ -205,7 +205,7 @@ class RowRepairReader(DynamoRepairReader):
         super().__init__(client)
         clock = SystemClock()
         self._chats = DynamoChatStore(client, clock)
-        # Believed as they stand: a row of another epoch is to be found, and handling an entry settles it.
+        # Trusted unchanged: the repair must find rows of another epoch, and handling an entry reconciles them.
         self._rows = build_watermark_store(client, clock)
         self._heads = build_chat_row_reader(client)
 
@@ -220,18 +220,18 @@ class RowRepairReader(DynamoRepairReader):
 
     async def _small(self, chat: ChatKey, members: Sequence[Membership], head: int) -> int:
         rows = await self._rows.rows_of(chat, [member.user for member in members])
-        had = {user: _came_to(row, head) for user, row in rows.items()}
+        had = {user: _row_position(row, head) for user, row in rows.items()}
         each = (rules.row_progress(member.intervals, had.get(member.user, 0), head) for member in members)
         return min(each, default=head)
 
     async def _large(self, chat: ChatKey, large_since: int, head: int) -> int:
         found = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
-        had = 0 if found is None else _came_to(ChatRow(chat=chat.chat, known=found), head)
+        had = 0 if found is None else _row_position(ChatRow(chat=chat.chat, known=found), head)
         return min(head, max(had, large_since))
 
 
-def _came_to(row: ChatRow, head: int) -> int:
-    """What a row has come to. One that is ahead of its log counts as behind: handling the last entry settles it."""
+def _row_position(row: ChatRow, head: int) -> int:
+    """Return the last sequence of a row. A row ahead of its log counts as behind: handling the last entry fixes it."""
     if highest_sequence(row) > head:
         return head - 1
     return row.known.head.sequence if row.known.head is not None else 0

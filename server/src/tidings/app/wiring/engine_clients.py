@@ -20,6 +20,7 @@ from tidings.app.wiring.tables import DeclaredTables
 from tidings.installation.epoch_watch import EpochWatch
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import Epoch
 from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import NO_TENANT
 from tidings.limits.store import RedisBuckets, RedisKnownAddresses
@@ -123,16 +124,16 @@ def progress[K: Hashable](
 
 
 BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, *production.ENGINES)
-"""What `validate_settings` tries before any process starts."""
+"""The checks of `validate_settings` that every process runs before it starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
 
 @dataclass(frozen=True, slots=True)
 class EngineComponents:
-    """What is outside. Redis never gates readiness: without it everything is slower or local, and goes on."""
+    """The engines of a process. Redis does not affect readiness: without it the process continues, with limitations."""
 
     tables: DeclaredTables
-    epoch: EpochWatch
+    epoch_watch: EpochWatch
     dynamo: ManagedResource[DynamoClient]
     redis: ManagedResource[RedisClient]
     kms: ManagedResource[Kms]
@@ -140,8 +141,12 @@ class EngineComponents:
     probe: Probe
 
     @property
+    def epoch(self) -> Epoch:
+        return self.epoch_watch.current
+
+    @property
     def components(self) -> Sequence[Component]:
-        return [self.dynamo, self.tables, self.epoch, self.probe, self.redis, self.kms, self.keys]
+        return [self.dynamo, self.tables, self.epoch_watch, self.probe, self.redis, self.kms, self.keys]
 
 
 def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
@@ -149,7 +154,7 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
     kms = ManagedResource("kms", lambda: make_kms(settings))
     return EngineComponents(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
-        epoch=EpochWatch(dynamo, host),
+        epoch_watch=EpochWatch(dynamo, host),
         dynamo=dynamo,
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
@@ -224,7 +229,7 @@ def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: P
     counts = made.counts
     host.metrics.counter_callbacks(
         "rate_limit_decisions_total",
-        "Askers that were let in, refused, and among both those that this process counted for itself.",
+        "Requests that were allowed or refused by a rate limit, and those counted by this process alone.",
         "outcome",
         lambda: {"allowed": counts.allowed, "rejected": counts.refused, "local": counts.local},
     )

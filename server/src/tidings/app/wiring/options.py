@@ -1,4 +1,4 @@
-"""From settings to the options of what runs: each faulty one is found before anything is opened."""
+"""Build the options of components from the settings. Invalid settings are reported before anything is opened."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ type OptionsBuilder = Callable[[Settings], object]
 
 
 def validate_settings(settings: Settings, builds: Sequence[OptionsBuilder]) -> None:
-    """Raises `settings_invalid` with all that the builds complain about."""
+    """Raise `settings_invalid` with the problems of all builders."""
     faults = [fault for build in builds if (fault := _option_error(settings, build))]
     if faults:
         raise TidingsError(
@@ -57,7 +57,7 @@ def _option_error(settings: Settings, build: OptionsBuilder) -> str:
 
 
 ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notifications": 9720}
-"""Where Prometheus finds each process if `process.admin_port` is unset. `--processes` takes the numbers that follow."""
+"""The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 
 
 def admin_options(settings: Settings, kind: str) -> AdminOptions:
@@ -68,14 +68,16 @@ def admin_options(settings: Settings, kind: str) -> AdminOptions:
 
 
 def process_options(settings: Settings, kind: str) -> ProcessOptions:
-    told, life = settings.telemetry, settings.process
+    telemetry, life = settings.telemetry, settings.process
     return ProcessOptions(
-        logs=LogOptions(format=told.log_format, level=told.log_level, library_level=told.library_log_level),
+        logs=LogOptions(
+            format=telemetry.log_format, level=telemetry.log_level, library_level=telemetry.library_log_level
+        ),
         tracing=TracingOptions(
-            endpoint=told.otlp_endpoint,
+            endpoint=telemetry.otlp_endpoint,
             headers=otlp_headers(settings),
-            ratio=told.trace_ratio,
-            queue_spans=told.trace_queue_spans,
+            ratio=telemetry.trace_ratio,
+            queue_spans=telemetry.trace_queue_spans,
         ),
         admin=admin_options(settings, kind),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
@@ -182,7 +184,7 @@ def trusted_proxies(settings: Settings) -> list[str]:
 
 
 def listed_proxies(text: str | None) -> list[str]:
-    """Split the networks of `trusted_proxies`; `none` names nobody."""
+    """Split the networks of `trusted_proxies`; `none` means no proxy."""
     return [] if text == NO_PROXY else _listed(text)
 
 
@@ -194,7 +196,7 @@ def allowed_origins(settings: Settings) -> AllowedOrigins:
 
 
 def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:
-    """Empty: nothing is set."""
+    """Return the secrets; empty if none is set."""
     given = settings.api.cursor_secret
     secrets = tuple(Secret(each) for each in _listed(given.reveal() if given else None))
     if any(len(secret.reveal().encode()) < MIN_SECRET_BYTES for secret in secrets):

@@ -93,14 +93,15 @@ def _pair(phone: Phone, address: str) -> str:
 
 
 _SPREAD_MS = 1_000
-"""Those who were refused together do not come back together."""
+"""Retries of clients that were refused together are spread over this time."""
 
 
 class RequestLimits:
-    """Who is known: his tenant, he himself and his address, from all or from none. Who is not: his address alone.
+    """Limit requests. An authenticated one counts for the tenant, the user and the address, or for none of them.
 
-    The address of somebody who is known is counted for his tenant, so that all three stand together in Redis and one
-    round trip is enough. A tenant may have limits of its own.
+    A request without a credential counts for its address alone. The address of an authenticated user is counted for
+    the tenant, so that all three counters are on one Redis shard and one round trip is enough. A tenant can have limits
+    of its own.
     """
 
     def __init__(self, limiter: RateLimiter, tenants: TenantLookup) -> None:
@@ -161,7 +162,7 @@ class RequestLimits:
         try:
             found = await self._tenants.find(tenant)
         except TidingsError:
-            found = None  # the table is away: the installation's limits hold meanwhile
+            found = None  # the table is unavailable: the installation's limits apply
         return _policies(found.settings.rates) if found else {}
 
 

@@ -1,4 +1,4 @@
-"""The installation's tables as they stand beside the declaration, for commands: everything that can differ."""
+"""Compare the installation's tables with the declaration, for commands and at the start of a process."""
 
 import asyncio
 from collections.abc import Sequence
@@ -70,13 +70,13 @@ _RETRY_S = 2.0
 NEEDED = frozenset(
     {TableAspect.TABLE, TableAspect.KEYS, TableAspect.INDEX, TableAspect.TTL, TableAspect.STREAM}
 )
-"""Without these, reads fail or things are never deleted or told; the rest is money and safety, not function."""
+"""Without these, reads fail, or rows are never deleted or streamed. Other differences affect cost and safety only."""
 
 
 class DeclaredTables(Component):
-    """Nothing is served on tables that are missing or shaped otherwise.
+    """Refuse to serve if tables are missing or have another schema.
 
-    An engine that does not answer is waited for, and the process is not ready meanwhile.
+    While DynamoDB does not answer, the component waits and the process is not ready.
     """
 
     name = "tables"

@@ -1,4 +1,4 @@
-"""The installation's topics as they stand beside the declaration."""
+"""Compare the installation's topics with the declaration."""
 
 from tidings.app.settings.model import KafkaSettings
 from tidings.app.wiring.options import kafka_config_for

@@ -17,8 +17,8 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, UserId
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import MemberWatermarks, Receipts, TypingPush
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts, TypingPush
 
 
 class PubSubChannel[K: Hashable]:

@@ -24,8 +24,8 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId, UserId
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import PresencePush
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import PresencePush
 
 _MAX_USERS_PER_READ: Final = 500
 BATCH_S: Final = 0.1

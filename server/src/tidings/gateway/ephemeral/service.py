@@ -21,8 +21,8 @@ from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import MemberWatermarks, Receipts, Subscribe, Unsubscribe
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts, Subscribe, Unsubscribe
 
 OWN_READS: Final = 50
 """Number of chats, newest first, whose `read` watermark a resuming device receives."""

@@ -24,7 +24,7 @@ from tidings.gateway.transport.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
 from tidings.messages.history import History, VisibleEntry
 from tidings.messages.model import Entry, EntryKind
-from tidings.wire.codec import encode_push
+from tidings_wire.codec import encode_push
 
 
 @final

@@ -20,7 +20,7 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, DeviceKey
 from tidings.messages.model import Entry, EntryKind
-from tidings.wire.codec import encode_push
+from tidings_wire.codec import encode_push
 
 _MAX_CONCURRENT: Final = 16
 

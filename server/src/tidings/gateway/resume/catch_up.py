@@ -19,9 +19,9 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import History, HistorySlice, VisibleEntry
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.codec import encode_push
-from tidings.wire.frames.history import ChatRows, Entries, Entry
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.codec import encode_push
+from tidings_wire.frames.history import ChatRows, Entries, Entry
 
 FREE_PAGES: Final = 8
 """Pages that the resume request itself pays for. Most reconnects read fewer and ask no limiter."""

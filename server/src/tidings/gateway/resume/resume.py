@@ -37,8 +37,8 @@ from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.fair_shares import FairSlots, release_slot
 from tidings.kernel.ids import ChatId, TenantId, UserId
-from tidings.wire.close_codes import CloseCode
-from tidings.wire.frames.session import Resume, Resumed
+from tidings_wire.close_codes import CloseCode
+from tidings_wire.frames.session import Resume, Resumed
 
 MAX_CONCURRENT_CHATS: Final = 8
 _FIRST_WAIT_S: Final = 0.1

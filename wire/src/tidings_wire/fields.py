@@ -1,10 +1,12 @@
-"""How large anything may be that a device sends. A frame over a bound is refused before it costs anything."""
+"""The types of the fields of frames, with their bounds.
+
+The server checks requests: a value out of its bounds is refused. The types with `Out` in their name are for answers
+and pushes. Their schema has the same bounds, and clients do not check them: a newer server may widen them or add values.
+"""
 
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
-
-from tidings.kernel.ids import USER_ID
 
 PROTOCOL: Final = 1
 """Rises by one with every addition to the frames; a client sends nothing newer than what was agreed."""
@@ -45,8 +47,11 @@ _END: Final = r"(?!\n)"
 _PART: Final = r'^[!"$-)+-.0-~]+$' + _END
 """Printable ASCII, no blank, none of the signs that keys and addresses are made of: `#`, `*`, `/`."""
 
+_USER: Final = r'^(?:\.{0,2}[!"$-)+,0-~-]|\.{3})[!"$-).0-~+,-]*$' + _END
+"""As `_PART`, and neither `.` nor `..`. The server's `kernel.ids` has the same rule; a test compares them."""
+
 ChatName = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARS, pattern=_PART)]
-UserName = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARS, pattern=USER_ID + _END)]
+UserName = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARS, pattern=_USER)]
 DeviceName = UserName
 ClientMessageId = Annotated[str, Meta(min_length=1, max_length=MAX_CLIENT_MESSAGE_ID_CHARS, pattern=_PART)]
 RequestId = Annotated[int, Meta(ge=1, le=MAX_REQUEST_ID)]
@@ -67,9 +72,36 @@ Mentions = Annotated[tuple[UserName, ...], Meta(max_length=MAX_MENTIONS)]
 Positions = Annotated[dict[ChatName, Position], Meta(max_length=MAX_POSITIONS)]
 Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=MAX_WATERMARKS)]
 
-EntryKindName = Literal[
-    "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
-]
-EntryStateName = Literal["active", "redacted", "expired", "unreadable"]
-RowState = Literal[EntryStateName, "ephemeral"]
 PresenceStatusName = Literal["online", "away", "offline"]
+
+
+def _out(**bounds: Any) -> Meta:  # noqa: ANN401 - keywords of JSON Schema
+    """Put bounds into the schema without a check when a client decodes the value."""
+    return Meta(extra_json_schema=bounds)
+
+
+_ID_OUT: Final = {"minLength": 1, "maxLength": MAX_ID_CHARS}
+ENTRY_KINDS: Final = [
+    "create",
+    "message",
+    "edit",
+    "redaction",
+    "reaction",
+    "join",
+    "leave",
+    "role",
+    "rename",
+    "block",
+]
+ENTRY_STATES: Final = ["active", "redacted", "expired", "unreadable"]
+ChatNameOut = Annotated[str, _out(pattern=_PART, **_ID_OUT)]
+UserNameOut = Annotated[str, _out(pattern=_USER, **_ID_OUT)]
+SequenceOut = Annotated[int, _out(minimum=1, maximum=MAX_SEQUENCE)]
+PositionOut = Annotated[int, _out(minimum=0, maximum=MAX_SEQUENCE)]
+EpochOut = PositionOut
+ProtocolLevelOut = Annotated[int, _out(minimum=1, maximum=10_000)]
+MillisecondsOut = Annotated[int, _out(minimum=0)]
+EntryKindOut = Annotated[str, _out(enum=ENTRY_KINDS)]
+EntryStateOut = Annotated[str, _out(enum=ENTRY_STATES)]
+RowStateOut = Annotated[str, _out(enum=[*ENTRY_STATES, "ephemeral"])]
+PresenceStatusOut = Annotated[str, _out(enum=["online", "away", "offline"])]

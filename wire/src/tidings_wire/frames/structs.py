@@ -3,13 +3,15 @@
 from msgspec import Struct
 
 
-class ResponseBody(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """From the server. What has its default is not sent."""
+class Body(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The body of any frame. A field that has its default is not sent."""
 
 
-class RequestBody(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False
-):
+class ResponseBody(Body, frozen=True, kw_only=True):
+    """An answer or a push, from the server. A client ignores fields that it does not know."""
+
+
+class RequestBody(Body, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """From a device. What the server does not know is refused, not ignored."""
 
 
@@ -17,7 +19,7 @@ class Ok(ResponseBody, frozen=True, kw_only=True):
     """The answer that says nothing but yes."""
 
 
-class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class ErrorBody(ResponseBody, frozen=True, kw_only=True):
     """What went wrong. As a push: with a frame whose request can't be told.
 
     `retryable`: the same request can succeed later, after `retry_after_ms` if it is given.

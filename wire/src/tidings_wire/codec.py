@@ -7,17 +7,19 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from tidings.kernel.errors import Code
-from tidings.wire.fields import (
+from tidings_wire.fields import (
     MAX_FRAME_BYTES,
     MAX_FRAME_CONTAINERS,
     MAX_FRAME_DEPTH,
     MAX_REQUEST_ID,
     RequestId,
 )
-from tidings.wire.frames.history import GetHistory
-from tidings.wire.frames.registry import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
-from tidings.wire.frames.structs import ErrorBody
+from tidings_wire.frames.history import GetHistory
+from tidings_wire.frames.registry import PUSH_NAME, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
+from tidings_wire.frames.structs import ErrorBody
+
+REQUEST_INVALID: Final = "request_invalid"
+UNKNOWN_REQUEST: Final = "unknown_request"
 
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS: Final = re.compile(rb"[^\[\]{}]+")
@@ -52,7 +54,7 @@ class InvalidFrame(NamedTuple):
     """`is_fault`: no client that keeps to the protocol sends this. An unknown kind is none: the client may be newer."""
 
     id: int | None
-    code: Code
+    code: str
     message: str
     is_fault: bool = True
 
@@ -73,10 +75,10 @@ def decode(data: bytes) -> DecodedRequest | InvalidFrame:
     """One request, or why it is none. Never raises."""
     if len(data) > MAX_FRAME_BYTES:
         return InvalidFrame(
-            None, Code.REQUEST_INVALID, f"The frame is {len(data)} bytes; {MAX_FRAME_BYTES} are allowed."
+            None, REQUEST_INVALID, f"The frame is {len(data)} bytes; {MAX_FRAME_BYTES} are allowed."
         )
     if is_too_deep(data):
-        return InvalidFrame(_id_in_front(data), Code.REQUEST_INVALID, _TOO_DEEP)
+        return InvalidFrame(_id_in_front(data), REQUEST_INVALID, _TOO_DEEP)
     try:
         frame: Any = _decode(data)
     except (ValueError, RecursionError) as error:
@@ -100,9 +102,9 @@ def encode_push(body: Struct) -> bytes:
 def _checked(request_id: int | None, body: Struct) -> DecodedRequest | InvalidFrame:
     kind = REQUEST_BY_BODY[type(body)]
     if request_id is None and kind.needs_id:
-        return InvalidFrame(None, Code.REQUEST_INVALID, f"`{kind.name}` needs an `id`.")
+        return InvalidFrame(None, REQUEST_INVALID, f"`{kind.name}` needs an `id`.")
     if type(body) is GetHistory and _places(body) > 1:
-        return InvalidFrame(request_id, Code.REQUEST_INVALID, "Only one of `before`, `after` and `around`.")
+        return InvalidFrame(request_id, REQUEST_INVALID, "Only one of `before`, `after` and `around`.")
     return DecodedRequest(request_id, body)
 
 
@@ -116,17 +118,17 @@ def _why(data: bytes, error: Exception | None) -> InvalidFrame:
         keys = _loosely(data)
     except (ValueError, RecursionError) as worse:
         return InvalidFrame(
-            _id_in_front(data), Code.REQUEST_INVALID, _short(f"The frame is not a JSON object: {worse}")
+            _id_in_front(data), REQUEST_INVALID, _short(f"The frame is not a JSON object: {worse}")
         )
     request_id = _parse_id(keys.get("id"))
     named = keys.keys() - {"id"}
     known = sorted(named & REQUEST_OF.keys())
     if not known and named:
-        return InvalidFrame(request_id, Code.UNKNOWN_REQUEST, _unknown(min(named)), is_fault=False)
+        return InvalidFrame(request_id, UNKNOWN_REQUEST, _unknown(min(named)), is_fault=False)
     if len(named) != 1:
-        return InvalidFrame(request_id, Code.REQUEST_INVALID, "A frame has `id` and the name of one request.")
+        return InvalidFrame(request_id, REQUEST_INVALID, "A frame has `id` and the name of one request.")
     said = str(error) if error else f"`{known[0]}` is an object."
-    return InvalidFrame(request_id, Code.REQUEST_INVALID, _short(said))
+    return InvalidFrame(request_id, REQUEST_INVALID, _short(said))
 
 
 def _short(said: str) -> str:

@@ -1,25 +1,26 @@
 """Every frame there is, by its one key. Codec, state machine, schema and docs go by this table."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from tidings.wire.frames import ephemeral, history, inbox, messages, session
-from tidings.wire.frames.structs import ErrorBody, Ok
+from tidings_wire.frames import ephemeral, history, inbox, messages, session
+from tidings_wire.frames.structs import Body, ErrorBody, Ok
 
 
 class RequestKind(NamedTuple):
     """`needs_id`: makes no sense without an answer. Whoever gives an id is answered in any case."""
 
     name: str
-    body: type[Struct]
-    answer: type[Struct]
+    body: type[Body]
+    answer: type[Body]
     needs_id: bool
 
 
 class PushKind(NamedTuple):
     name: str
-    body: type[Struct]
+    body: type[Body]
 
 
 REQUESTS: Final = (
@@ -61,6 +62,6 @@ PUSHES: Final = (
 )
 
 REQUEST_OF: Final = {kind.name: kind for kind in REQUESTS}
-REQUEST_BY_BODY: Final = {kind.body: kind for kind in REQUESTS}
+REQUEST_BY_BODY: Final[Mapping[type[Struct], RequestKind]] = {kind.body: kind for kind in REQUESTS}
 PUSH_OF: Final = {kind.name: kind for kind in PUSHES}
-PUSH_NAME: Final = {kind.body: kind.name for kind in PUSHES}
+PUSH_NAME: Final[Mapping[type[Struct], str]] = {kind.body: kind.name for kind in PUSHES}

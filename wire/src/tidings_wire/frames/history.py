@@ -4,19 +4,22 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tidings.wire.fields import (
+from tidings_wire.fields import (
     MAX_PAGE,
     ChatName,
+    ChatNameOut,
     Data,
-    EntryKindName,
-    EntryStateName,
-    Milliseconds,
+    EntryKindOut,
+    EntryStateOut,
+    MillisecondsOut,
     Position,
-    RowState,
+    PositionOut,
+    RowStateOut,
     Sequence,
-    UserName,
+    SequenceOut,
+    UserNameOut,
 )
-from tidings.wire.frames.structs import RequestBody, ResponseBody
+from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 
 class GetHistory(RequestBody, frozen=True, kw_only=True):
@@ -40,15 +43,15 @@ class Reaction(ResponseBody, frozen=True, kw_only=True):
 class MessageState(ResponseBody, frozen=True, kw_only=True):
     """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
 
-    state: EntryStateName = "active"
+    state: EntryStateOut = "active"
     text: str = ""
     data: Data | None = None
-    reply_to: Sequence | None = None
+    reply_to: SequenceOut | None = None
     mentions: tuple[str, ...] = ()
     content_type: str | None = None
-    edited_at: Milliseconds | None = None
-    redacted_at: Milliseconds | None = None
-    expires_at: Milliseconds | None = None
+    edited_at: MillisecondsOut | None = None
+    redacted_at: MillisecondsOut | None = None
+    expires_at: MillisecondsOut | None = None
     reactions: tuple[Reaction, ...] = ()
 
 
@@ -59,22 +62,22 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
     `changed`: the message at `refers_to` as it is now, where it is pushed and does not come along itself.
     """
 
-    sequence: Sequence
+    sequence: SequenceOut
     by: str
-    at: Milliseconds
-    kind: EntryKindName = "message"
-    state: EntryStateName = "active"
+    at: MillisecondsOut
+    kind: EntryKindOut = "message"
+    state: EntryStateOut = "active"
     text: str = ""
     data: Data | None = None
-    reply_to: Sequence | None = None
+    reply_to: SequenceOut | None = None
     mentions: tuple[str, ...] = ()
     content_type: str | None = None
     client_message_id: str | None = None
-    edited_at: Milliseconds | None = None
-    redacted_at: Milliseconds | None = None
-    expires_at: Milliseconds | None = None
+    edited_at: MillisecondsOut | None = None
+    redacted_at: MillisecondsOut | None = None
+    expires_at: MillisecondsOut | None = None
     reactions: tuple[Reaction, ...] = ()
-    refers_to: Sequence | None = None
+    refers_to: SequenceOut | None = None
     emoji: str | None = None
     name: str | None = None
     role: str | None = None
@@ -86,23 +89,23 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
 class EntryPush(Entry, frozen=True, kw_only=True):
     """An entry as it happens. Its message id is `<chat>.<sequence>`, so it is not sent."""
 
-    chat: ChatName
+    chat: ChatNameOut
 
 
 class Entries(ResponseBody, frozen=True, kw_only=True):
     """What was missed, oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
 
-    chat: ChatName
-    after: Position
-    up_to: Position
+    chat: ChatNameOut
+    after: PositionOut
+    up_to: PositionOut
     entries: tuple[Entry, ...]
 
 
 class HistoryPage(ResponseBody, frozen=True, kw_only=True):
     """Newest first. Complete for this user in `(after, up_to]`."""
 
-    after: Position
-    up_to: Position
+    after: PositionOut
+    up_to: PositionOut
     entries: tuple[Entry, ...]
     has_older: bool = False
     has_newer: bool = False
@@ -116,17 +119,17 @@ class ChatRow(ResponseBody, frozen=True, kw_only=True):
     that expires is `ephemeral`, then `expired`.
     """
 
-    chat: ChatName
-    head: Position
+    chat: ChatNameOut
+    head: PositionOut
     unread: int = 0
-    read: Position = 0
+    read: PositionOut = 0
     name: str | None = None
-    members: tuple[UserName, ...] = ()
-    at: Milliseconds | None = None
+    members: tuple[UserNameOut, ...] = ()
+    at: MillisecondsOut | None = None
     by: str | None = None
     preview: str | None = None
-    last: Position = 0
-    state: RowState = "active"
+    last: PositionOut = 0
+    state: RowStateOut = "active"
     is_muted: bool = False
     is_pinned: bool = False
     is_archived: bool = False

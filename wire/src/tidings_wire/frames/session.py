@@ -2,21 +2,23 @@
 
 from typing import Annotated, override
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
-from tidings.wire.fields import (
+from tidings_wire.fields import (
     MAX_CREDENTIAL_CHARS,
     DeviceName,
     Epoch,
-    Milliseconds,
+    EpochOut,
+    MillisecondsOut,
     Positions,
     ProtocolLevel,
-    UserName,
+    ProtocolLevelOut,
+    UserNameOut,
 )
-from tidings.wire.frames.structs import RequestBody, ResponseBody
+from tidings_wire.frames.structs import Body, RequestBody, ResponseBody
 
 
-class Connect(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Connect(Body, frozen=True, kw_only=True):
     """The first frame: who it is, and up to where the device holds each chat.
 
     The one request of which unknown fields are ignored: it is sent before a protocol level is agreed.
@@ -52,14 +54,14 @@ class Welcome(ResponseBody, frozen=True, kw_only=True):
     `epoch` other than the device's: the installation was restored, positions and outbox begin anew.
     """
 
-    protocol: ProtocolLevel
-    user: UserName
-    device: DeviceName
-    epoch: Epoch
-    at: Milliseconds
+    protocol: ProtocolLevelOut
+    user: UserNameOut
+    device: UserNameOut
+    epoch: EpochOut
+    at: MillisecondsOut
     heartbeat_s: int
     limits: Limits
-    expires_at: Milliseconds | None = None
+    expires_at: MillisecondsOut | None = None
 
 
 class Resume(RequestBody, frozen=True, kw_only=True):
@@ -82,7 +84,7 @@ class Resumed(ResponseBody, frozen=True, kw_only=True):
     `is_reset`: the positions were of another epoch and did not count. `has_more`: the next part is waited for.
     """
 
-    epoch: Epoch
+    epoch: EpochOut
     is_reset: bool = False
     has_more: bool = False
 
@@ -94,6 +96,6 @@ class ResumeRequired(ResponseBody, frozen=True, kw_only=True):
 class Reconnect(ResponseBody, frozen=True, kw_only=True):
     """Connect anew after `retry_after_ms` and a random part of `spread_ms`. This connection goes on until then."""
 
-    retry_after_ms: Milliseconds
-    spread_ms: Milliseconds
+    retry_after_ms: MillisecondsOut
+    spread_ms: MillisecondsOut
     reason: str

@@ -7,8 +7,15 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
 
-from tidings.wire.fields import MAX_MARKED_NOTIFICATIONS, MAX_NOTIFICATION_PAGE, Data, Milliseconds, Position
-from tidings.wire.frames.structs import RequestBody, ResponseBody
+from tidings_wire.fields import (
+    MAX_MARKED_NOTIFICATIONS,
+    MAX_NOTIFICATION_PAGE,
+    Data,
+    Milliseconds,
+    MillisecondsOut,
+    Position,
+)
+from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 _NOTIFICATION_ID: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$(?!\n)"
 _PAGE_END: Final = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}(\.[0-9]{1,12})?$(?!\n)"
@@ -64,11 +71,11 @@ class InboxCounts(ResponseBody, frozen=True, kw_only=True):
 
     inbox: str
     version: int
-    at: Milliseconds
+    at: MillisecondsOut
     unread: int = 0
     unseen: int = 0
     categories: dict[str, int] = field(default_factory=dict)
-    next_change_at: Milliseconds | None = None
+    next_change_at: MillisecondsOut | None = None
     broadcasts_up_to: int = 0
 
 
@@ -76,14 +83,14 @@ class Notification(ResponseBody, frozen=True, kw_only=True):
     """One notification as the user has it. `version` above 1: it was amended."""
 
     id: str
-    at: Milliseconds
-    delivered_at: Milliseconds
+    at: MillisecondsOut
+    delivered_at: MillisecondsOut
     message: Data
     category: str | None = None
     sender: str | None = None
     label: str | None = None
     host_system_id: str | None = None
-    expires_at: Milliseconds | None = None
+    expires_at: MillisecondsOut | None = None
     is_read: bool = False
     is_seen: bool = False
     is_archived: bool = False

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
-from tidings.kernel.errors import Code
-
 RECONNECT: Final = range(4000, 4500)
 TERMINAL: Final = range(4500, 5000)
 
@@ -59,10 +57,10 @@ TEXTS: Final[Mapping[CloseCode, str]] = {
 }
 
 _CODE_BY_ERROR: Final[Mapping[str, CloseCode]] = {
-    Code.CREDENTIAL_INVALID: CloseCode.CREDENTIAL_INVALID,
-    Code.CREDENTIAL_EXPIRED: CloseCode.CREDENTIAL_EXPIRED,
-    Code.FORBIDDEN: CloseCode.FORBIDDEN,
-    Code.REQUEST_INVALID: CloseCode.FRAME_INVALID,
+    "credential_invalid": CloseCode.CREDENTIAL_INVALID,
+    "credential_expired": CloseCode.CREDENTIAL_EXPIRED,
+    "forbidden": CloseCode.FORBIDDEN,
+    "request_invalid": CloseCode.FRAME_INVALID,
 }
 
 

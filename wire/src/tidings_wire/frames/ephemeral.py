@@ -4,16 +4,20 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tidings.wire.fields import (
+from tidings_wire.fields import (
     MAX_SUBSCRIPTIONS,
     ChatName,
-    Milliseconds,
+    ChatNameOut,
+    MillisecondsOut,
     PresenceStatusName,
+    PresenceStatusOut,
     Sequence,
+    SequenceOut,
     UserName,
+    UserNameOut,
     Watermarks,
 )
-from tidings.wire.frames.structs import RequestBody, ResponseBody
+from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 _Chats = Annotated[tuple[ChatName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
 _Users = Annotated[tuple[UserName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
@@ -57,17 +61,17 @@ class Pong(RequestBody, frozen=True, kw_only=True):
 class TypingPush(ResponseBody, frozen=True, kw_only=True):
     """Somebody types, or stopped. It ends by itself after some seconds without another one."""
 
-    chat: ChatName
-    user: UserName
+    chat: ChatNameOut
+    user: UserNameOut
     is_typing: bool = True
 
 
 class PresencePush(ResponseBody, frozen=True, kw_only=True):
     """A user came, went or is away. `at`: when he was last seen, if he is offline."""
 
-    user: UserName
-    status: PresenceStatusName
-    at: Milliseconds | None = None
+    user: UserNameOut
+    status: PresenceStatusOut
+    at: MillisecondsOut | None = None
 
 
 class PingPush(ResponseBody, frozen=True, kw_only=True):
@@ -90,10 +94,10 @@ class Read(RequestBody, frozen=True, kw_only=True):
 class MemberWatermarks(ResponseBody, frozen=True, kw_only=True):
     """How far a member got; what is left out is not told of. `since`: the entry that let him in last."""
 
-    user: UserName
-    delivered: Sequence | None = None
-    read: Sequence | None = None
-    since: Sequence | None = None
+    user: UserNameOut
+    delivered: SequenceOut | None = None
+    read: SequenceOut | None = None
+    since: SequenceOut | None = None
 
 
 class Receipts(ResponseBody, frozen=True, kw_only=True):
@@ -102,6 +106,6 @@ class Receipts(ResponseBody, frozen=True, kw_only=True):
     `is_snapshot`: the first after `subscribe`; who is not in it is not a member now.
     """
 
-    chat: ChatName
+    chat: ChatNameOut
     members: tuple[MemberWatermarks, ...]
     is_snapshot: bool = False

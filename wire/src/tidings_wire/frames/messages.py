@@ -1,24 +1,28 @@
 """What changes a log: messages, edits, redactions, reactions. Each is answered when it is committed, never before."""
 
-from tidings_sdk.fields import (
+from tidings_wire.fields import (
+    ChatName,
     ClientMessageId,
     ContentType,
     Data,
     Emoji,
     Mentions,
-    Name,
     Position,
     Sequence,
+    SequenceOut,
     Text,
     TtlSeconds,
 )
-from tidings_sdk.frames.structs import Body
+from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 
-class IdempotentRequest(Body, frozen=True, kw_only=True):
-    """`client_message_id` and `after` are the same in every try: that is what makes a repeat a repeat."""
+class IdempotentRequest(RequestBody, frozen=True, kw_only=True):
+    """`client_message_id` is the same for every try, and so is `after`: what the device held when it first tried.
 
-    chat: Name
+    Without `after` the key alone makes a repeat a repeat, at a higher price; all tries use the same form.
+    """
+
+    chat: ChatName
     client_message_id: ClientMessageId
     after: Position | None = None
 
@@ -58,8 +62,8 @@ class React(IdempotentRequest, frozen=True, kw_only=True):
     is_removed: bool = False
 
 
-class CommitResult(Body, frozen=True, kw_only=True):
+class CommitResult(ResponseBody, frozen=True, kw_only=True):
     """Committed, at this sequence. The same for every try."""
 
-    sequence: int
+    sequence: SequenceOut
     is_repeat: bool = False
