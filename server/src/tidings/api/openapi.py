@@ -127,7 +127,7 @@ _TAGS = {
     "jobs": "Long work of a tenant's server: how far it is; pause, resume, cancel.",
     "broadcasts": "What a tenant's server does: send to everyone or to a segment, step by step; ask beforehand.",
     "segments": "Who is in a segment: predicates, lists, and what is known of users.",
-    "stack": "The first inbox API, as its document writes it; beside the resources above.",
+    "legacy inbox": "The first inbox API, as its document writes it; beside the resources above.",
     "login": "Coming in by phone, and staying in.",
     "sessions": "Where a user is logged in.",
     "users": "Profiles, and what a tenant's server does with its users.",

@@ -26,7 +26,7 @@ COMMANDS = {
     "inbox": "Inboxes of a tenant: what they take, sends, and why a count is what it is.",
     "job": "Jobs: how far sends and recalls are; pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
-    "restored": "After a backup was put back, or a standby took over: a new epoch.",
+    "restore": "Finish a restore from a backup, or a failover: a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notifications.",
     "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",

@@ -56,9 +56,9 @@ def send(
         tracks_reads=track_reads,
     )
     sent = run_with_inboxes(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
-    echo(f"notification   {sent.notification}\nsequence {sent.status.sequence or '-'}")
+    echo(f"notification {sent.notification}\nsequence     {sent.status.sequence or '-'}")
     for job in sent.jobs:
-        echo(f"job      {job}")
+        echo(f"job          {job}")
 
 
 @group.command()
@@ -127,10 +127,12 @@ def _show(tenant: str, inbox: str, notification: str) -> None:
         )
         reached = await cases.broadcast.status(TenantId(tenant), inbox, NotificationId(notification))
         redacted_ms = reached.redacted_ms or content.redacted_ms
-        echo(f"notification   {notification}\nto       {_whom(content)}")
-        echo(f"shown    {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
+        echo(f"notification {notification}\nto           {_whom(content)}")
+        echo(f"shown        {reached.parts * 100 // PARTS} %{', halted' if reached.is_halted else ''}")
         if redacted_ms is not None:
-            echo(f"recalled {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}")
+            echo(
+                f"recalled     {format_ms(redacted_ms)}, gone everywhere by {format_ms(redacted_ms + STALE_MS)}"
+            )
 
     run_with_inboxes(found)
 

@@ -139,7 +139,7 @@ def check_installation(found: Installation | None, log_id: str) -> Finding:
     if found is None:
         return ok(_CHECK, "0: nothing has been started here yet")
     if found.phase is RestorePhase.CLOSED:
-        todo = f"Run `tidings restored --to {found.restored_to}` to its end."
+        todo = f"Run `tidings restore finish --to {found.restored_to}` to its end."
         return Finding(
             _CHECK, CheckState.WRONG, "a restore is being finished, or was interrupted", _WHY, todo
         )

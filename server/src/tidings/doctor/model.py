@@ -89,8 +89,12 @@ def summarize_findings(findings: Iterable[Finding]) -> Text:
     if not counts[CheckState.WRONG] and not counts[CheckState.WARNING]:
         return Text(f"all is well: {counts[CheckState.OK]} checked", "bold green")
     words = [
-        f"{counts[CheckState.WRONG]} wrong",
-        f"{counts[CheckState.WARNING]} to think about",
-        f"{counts[CheckState.OK]} fine",
+        _count(counts[CheckState.WRONG], "error"),
+        _count(counts[CheckState.WARNING], "warning"),
+        f"{counts[CheckState.OK]} passed",
     ]
     return Text(", ".join(words), "bold red" if counts[CheckState.WRONG] else "bold yellow")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

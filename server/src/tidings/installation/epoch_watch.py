@@ -114,7 +114,7 @@ class EpochWatch(Component):
             raise TidingsError(
                 Code.EPOCH_STALE,
                 "A restore is being finished, and nobody serves meanwhile.",
-                hint="Wait until `tidings restored` has ended. If it was interrupted, run it again.",
+                hint="Wait until `tidings restore finish` has ended. If it was interrupted, run it again.",
             )
         return found
 
@@ -125,5 +125,5 @@ def refuse_copied_installation(found: Installation, log_id: str) -> None:
         raise TidingsError(
             Code.EPOCH_STALE,
             "The table `messages` is not the one that this installation had: it is a copy, or was made anew.",
-            hint="Run `tidings restored` before anything starts: docs/howto/restore-from-a-backup.md",
+            hint="Run `tidings restore finish` before anything starts: docs/howto/restore-from-a-backup.md",
         )

@@ -38,7 +38,7 @@ class RestorePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`restored_to`: the moment that the tables were put back to, as `tidings restored` was told. `log_id`: DynamoDB's
+    """`restored_to`: the moment that the tables were put back to, as `tidings restore finish` was told. `log_id`: DynamoDB's
     own id of the table `messages`; a copy has another.
     """
 

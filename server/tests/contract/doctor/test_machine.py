@@ -172,7 +172,7 @@ def test_what_is_wrong_is_told_with_reason_and_remedy(
         "two",
         "Because.",
         "→ Mend it.",
-        "1 wrong, 0 to think about, 0 fine",
+        "1 error, 0 warnings, 0 passed",
     ]
 
 

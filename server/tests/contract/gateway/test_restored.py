@@ -71,7 +71,7 @@ async def believed(post: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow:
 
 
 async def restored(post: GatewayEnv, chat: ChatKey) -> None:
-    """As after `tidings restored`: a new epoch, new processes, an empty Redis."""
+    """As after `tidings restore finish`: a new epoch, new processes, an empty Redis."""
     post.stage.epoch += 1_000
     post.stage.open_process()
     redis = post.routes._redis

@@ -22,7 +22,7 @@ OPERATIONS = {
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 }
-OPEN_ON_PURPOSE = {"ask_for_code", "redeem_code", "refresh_session"}
+OPEN_ON_PURPOSE = {"request_code", "redeem_code", "refresh_session"}
 """Routes for those who have no credential yet. A route that is not here and asks for none fails the test."""
 
 APPS_OWN = ("data", "message", "payload_schema", "attributes", "predicate")

@@ -80,7 +80,7 @@ async def send_broadcast(
         *OF_BODIES,
         Code.SEGMENT_NOT_FOUND,
         touches=("inbox.read_segment", "inbox.walk_directory"),
-        summary="How many a broadcast would reach, and what it would cost (server)",
+        summary="Estimate reach and cost of a broadcast (server)",
     ),
 )
 async def estimate_broadcast(
@@ -100,7 +100,7 @@ async def estimate_broadcast(
         "get_broadcast",
         Code.NOTIFICATION_NOT_FOUND,
         touches=(*_LOG, "inbox.find_content"),
-        summary="How far a broadcast is; the proof of its recall (server)",
+        summary="Get a broadcast (server)",
     ),
 )
 async def get_broadcast(
@@ -120,7 +120,7 @@ async def get_broadcast(
         Code.NO_CHANGE,
         _UNSURE,
         touches=_STEP,
-        summary="Show a broadcast to more of its users (server)",
+        summary="Roll a broadcast out to more users (server)",
     ),
 )
 async def ramp_broadcast(
@@ -140,7 +140,7 @@ async def ramp_broadcast(
         Code.NO_CHANGE,
         _UNSURE,
         touches=_STEP,
-        summary="No further step of a broadcast's ramp (server)",
+        summary="Halt the rollout of a broadcast (server)",
     ),
 )
 async def halt_broadcast(
@@ -159,7 +159,7 @@ async def halt_broadcast(
         Code.NOTIFICATION_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "inbox.list_readers"),
-        summary="Who has read a broadcast that was sent with `track_reads` (server)",
+        summary="List the readers of a broadcast sent with `track_reads` (server)",
     ),
 )
 async def list_readers(
@@ -187,9 +187,7 @@ _SEGMENT_NOT_FOUND = Code.SEGMENT_NOT_FOUND
 
 @segments_router.get(
     "/segments",
-    **route_options(
-        "list_segments", touches=("inbox.list_segments",), summary="The tenant's segments (server)"
-    ),
+    **route_options("list_segments", touches=("inbox.list_segments",), summary="List segments (server)"),
 )
 async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
     found = await call.edge.services.notifications.segments.listed(call.tenant)
@@ -199,7 +197,7 @@ async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
 @segments_router.get(
     "/segments/{segment}",
     **route_options(
-        "get_segment", _SEGMENT_NOT_FOUND, touches=("inbox.read_segment",), summary="A segment (server)"
+        "get_segment", _SEGMENT_NOT_FOUND, touches=("inbox.read_segment",), summary="Get a segment (server)"
     ),
 )
 async def get_segment(call: AsNotificationsServer, segment: SegmentInPath) -> SegmentResponse:
@@ -212,7 +210,7 @@ async def get_segment(call: AsNotificationsServer, segment: SegmentInPath) -> Se
         "set_segment",
         *_OF_CHANGES,
         touches=_CHANGE,
-        summary="Make or change a segment by a predicate (server)",
+        summary="Create or update a segment by a predicate (server)",
     ),
 )
 async def set_segment(
@@ -226,13 +224,13 @@ async def set_segment(
 @segments_bulk.post(
     "/segments/{segment}/users",
     **route_options(
-        "list_users_in_segment",
+        "upload_segment_users",
         *_OF_CHANGES,
         touches=(*_CHANGE, "inbox.write_profile"),
-        summary="Upload users of a list (server)",
+        summary="Upload the users of a segment (server)",
     ),
 )
-async def list_users_in_segment(
+async def upload_segment_users(
     call: AsNotificationsServer, segment: SegmentInPath, body: SegmentUsersBody
 ) -> SegmentResponse:
     """Nothing changes for anybody until the version is made the active one."""
@@ -247,7 +245,7 @@ async def list_users_in_segment(
         _SEGMENT_NOT_FOUND,
         *_OF_CHANGES,
         touches=_CHANGE,
-        summary="Make a version of a list hold (server)",
+        summary="Activate an uploaded version of a segment (server)",
     ),
 )
 async def activate_segment(
@@ -264,7 +262,7 @@ async def activate_segment(
         "get_profile",
         Code.USER_NOT_FOUND,
         touches=("inbox.read_profile",),
-        summary="A user's profile (server)",
+        summary="Get a user's segment attributes (server)",
     ),
 )
 async def get_profile(call: AsNotificationsServer, user: UserInPath) -> ProfileResponse:
@@ -279,7 +277,7 @@ async def get_profile(call: AsNotificationsServer, user: UserInPath) -> ProfileR
         Code.OUTCOME_UNKNOWN,
         Code.USER_NOT_FOUND,
         touches=("inbox.read_profile", "inbox.write_profile"),
-        summary="Tell of a user what segments ask for (server)",
+        summary="Set a user's segment attributes (server)",
     ),
 )
 async def set_profile(call: AsNotificationsServer, user: UserInPath, body: ProfileBody) -> ProfileResponse:

@@ -39,7 +39,7 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         Code.CURSOR_INVALID,
         Code.KEYS_UNAVAILABLE,
         touches=("chat_list.read", "counters.read_many", "chats.read_many", "tenants.list_data_keys"),
-        summary="One's chats",
+        summary="List chats",
     ),
 )
 async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) -> ChatListResponse:
@@ -58,14 +58,14 @@ async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) ->
 @router.patch(
     "/chats/{chat}/settings",
     **route_options(
-        "change_chat_settings",
+        "update_chat_settings",
         *OF_BODIES,
         Code.NOT_A_MEMBER,
         Code.CHAT_NOT_FOUND,
         Code.OUTCOME_UNKNOWN,
         touches=("memberships.check", "chat_list.set_flags"),
         status_code=204,
-        summary="Mute, pin or archive a chat for oneself",
+        summary="Mute, pin or archive a chat",
     ),
 )
 async def update_chat_settings(call: AsUser, chat: ChatInPath, body: ChatSettingsBody) -> None:
@@ -96,7 +96,7 @@ async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadExplanationRes
         *OF_BODIES,
         *_OF_MARKS,
         touches=("watermarks.raise_read", *_MARK),
-        summary="Everything up to here was read",
+        summary="Mark as read",
     ),
 )
 async def mark_read(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:
@@ -112,7 +112,7 @@ async def mark_read(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> Wate
         *OF_BODIES,
         *_OF_MARKS,
         touches=("watermarks.raise_delivered", *_MARK),
-        summary="Everything up to here has arrived on a device",
+        summary="Mark as delivered",
     ),
 )
 async def mark_delivered(call: AsUser, chat: ChatInPath, body: WatermarkBody) -> WatermarkResponse:

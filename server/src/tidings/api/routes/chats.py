@@ -105,7 +105,7 @@ def _new_chat(call: UserRequest) -> Admit:
         Code.CHAT_NOT_FOUND,
         Code.KEYS_UNAVAILABLE,
         touches=_CHAT_ERRORS,
-        summary="Look at a chat",
+        summary="Get a chat",
     ),
 )
 async def get_chat(call: AsUser, chat: ChatInPath) -> ChatResponse:
@@ -144,7 +144,7 @@ _BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)
 @router.get(
     "/blocks",
     **route_options(
-        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="Whom one blocks"
+        "list_blocks", Code.CURSOR_INVALID, touches=("chats.list_blocks",), summary="List blocked users"
     ),
 )
 async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> BlocksResponse:
@@ -158,7 +158,7 @@ async def list_blocks(call: AsUser, asked: Annotated[PageParams, Query()]) -> Bl
 
 @router.put(
     "/blocks/{user}",
-    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block somebody"),
+    **route_options("block_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Block a user"),
 )
 async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
     """Neither of the two can write to the other until it is undone."""
@@ -170,7 +170,7 @@ async def block_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader =
 
 @router.delete(
     "/blocks/{user}",
-    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Undo a block"),
+    **route_options("unblock_user", *OF_CHANGES, touches=_BLOCK, status_code=204, summary="Unblock a user"),
 )
 async def unblock_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader = None) -> None:
     caller = ChangeContext(call.user, optional_idempotency_key(key))
@@ -197,7 +197,7 @@ _MEMBER_ERRORS = (
         Code.CHAT_NOT_FOUND,
         Code.CURSOR_INVALID,
         touches=("memberships.check", "memberships.list", "watermarks.read_members"),
-        summary="Who is in a chat",
+        summary="List members",
     ),
 )
 async def list_members(
@@ -225,7 +225,7 @@ async def list_members(
         Code.REJOIN_LIMIT_REACHED,
         touches=("chats.add_members", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Let users in",
+        summary="Add members",
     ),
 )
 async def add_members(
@@ -283,7 +283,7 @@ async def add_member_by_phone(
         *OF_CHANGES,
         touches=("chats.remove_member", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Take somebody out, or leave",
+        summary="Remove a member, or leave",
     ),
 )
 async def remove_member(
@@ -303,7 +303,7 @@ async def remove_member(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Make an admin, or a member again",
+        summary="Change a member's role",
     ),
 )
 async def change_role(
@@ -321,7 +321,7 @@ async def change_role(
         *OF_CHANGES,
         touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
         status_code=204,
-        summary="Hand a group over",
+        summary="Transfer ownership",
     ),
 )
 async def transfer_chat(

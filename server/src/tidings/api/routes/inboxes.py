@@ -49,7 +49,7 @@ SEND = (
 
 @router.get(
     "/inboxes",
-    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="The tenant's inboxes (server)"),
+    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="List inboxes (server)"),
 )
 async def list_inboxes(call: AsNotificationsServer) -> InboxesResponse:
     found = await call.edge.services.notifications.inboxes.listed(call.tenant)
@@ -58,7 +58,7 @@ async def list_inboxes(call: AsNotificationsServer) -> InboxesResponse:
 
 @router.get(
     "/inboxes/{inbox}",
-    **route_options("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="An inbox (server)"),
+    **route_options("get_inbox", _UNKNOWN, touches=("inbox.read_config",), summary="Get an inbox (server)"),
 )
 async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxResponse:
     return InboxResponse.of(await call.edge.services.notifications.inboxes.read(call.tenant, inbox))
@@ -72,7 +72,7 @@ async def get_inbox(call: AsNotificationsServer, inbox: InboxInPath) -> InboxRes
         _UNSURE,
         _CHANGED,
         touches=("inbox.read_settings", "inbox.read_config", "inbox.write_config"),
-        summary="Make or change an inbox (server)",
+        summary="Create or update an inbox (server)",
     ),
 )
 async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: InboxBody) -> InboxResponse:
@@ -89,7 +89,7 @@ async def set_inbox(call: AsNotificationsServer, inbox: InboxInPath, body: Inbox
     **route_options(
         "get_inbox_defaults",
         touches=("inbox.read_settings",),
-        summary="What new inboxes of the tenant get (server)",
+        summary="Get the defaults of new inboxes (server)",
     ),
 )
 async def get_inbox_defaults(call: AsNotificationsServer) -> InboxDefaultsResponse:
@@ -104,7 +104,7 @@ async def get_inbox_defaults(call: AsNotificationsServer) -> InboxDefaultsRespon
         _UNSURE,
         _CHANGED,
         touches=("inbox.read_settings", "inbox.write_settings"),
-        summary="Set what new inboxes of the tenant get (server)",
+        summary="Set the defaults of new inboxes (server)",
     ),
 )
 async def set_inbox_defaults(call: AsNotificationsServer, body: InboxDefaultsBody) -> InboxDefaultsResponse:
@@ -152,7 +152,7 @@ async def send_notification(
         "find_notification",
         *_OF_NOTIFICATIONS,
         touches=("inbox.read_config", "jobs.find_key", "inbox.find_content"),
-        summary="The notification that was sent under a name of your own (server)",
+        summary="Find a notification by your own id (server)",
     ),
 )
 async def find_notification(
@@ -175,7 +175,7 @@ async def find_notification(
         _CHANGED,
         Code.NO_CHANGE,
         touches=("inbox.read_config", "inbox.find_content", "inbox.amend_content", "jobs.create", *_KEYS),
-        summary="Change what a notification says (server)",
+        summary="Amend a notification (server)",
     ),
 )
 async def amend_notification(
@@ -221,7 +221,7 @@ async def redact_notification(
         *_OF_NOTIFICATIONS,
         Code.CURSOR_INVALID,
         touches=("inbox.find_content", "jobs.read_chunk", "inbox.prove_recall"),
-        summary="Who had a notification, had read it, and when it vanished (server)",
+        summary="List the recipients of a notification (server)",
     ),
 )
 async def list_recipients(
@@ -248,7 +248,7 @@ async def list_recipients(
         _CHANGED,
         Code.CURSOR_INVALID,
         touches=("inbox.read_config", "inbox.read_counts", "inbox.read_rows", "inbox.settle", *BROADCASTS),
-        summary="Why a user's counts are what they are (server)",
+        summary="Explain a user's counts (server)",
     ),
 )
 async def explain_counts(
@@ -272,7 +272,9 @@ _OF_CHANGES = (Code.JOB_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT, Co
 
 @jobs_router.get(
     "/jobs",
-    **route_options("list_jobs", Code.CURSOR_INVALID, touches=("jobs.list", *_READ), summary="Jobs (server)"),
+    **route_options(
+        "list_jobs", Code.CURSOR_INVALID, touches=("jobs.list", *_READ), summary="List jobs (server)"
+    ),
 )
 async def list_jobs(call: AsNotificationsServer, asked: Annotated[PageParams, Query()]) -> JobsResponse:
     """Newest first."""
@@ -286,7 +288,9 @@ async def list_jobs(call: AsNotificationsServer, asked: Annotated[PageParams, Qu
 
 @jobs_router.get(
     "/jobs/{job}",
-    **route_options("get_job", Code.JOB_NOT_FOUND, touches=_READ, summary="How far a job is (server)"),
+    **route_options(
+        "get_job", Code.JOB_NOT_FOUND, touches=_READ, summary="Get the progress of a job (server)"
+    ),
 )
 async def get_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
     return JobResponse.of(await call.edge.services.notifications.jobs.progress(call.tenant, job))
@@ -309,7 +313,7 @@ async def pause_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:
         "resume_job",
         *_OF_CHANGES,
         touches=(*_READ, "jobs.change", "jobs.enqueue"),
-        summary="Go on with a job (server)",
+        summary="Resume a job (server)",
     ),
 )
 async def resume_job(call: AsNotificationsServer, job: JobInPath) -> JobResponse:

@@ -41,14 +41,14 @@ RetryKey = Annotated[
 @router.post(
     "/login/phone",
     **route_options(
-        "ask_for_code",
+        "request_code",
         *OF_BODIES,
         *_OF_LOGIN,
         Code.PHONE_LOGIN_OFF,
         touches=("tenants.put_code", "tenants.read_settings", *_KEYS),
         is_open=True,
         status_code=202,
-        summary="Have a code sent to a phone",
+        summary="Request a one-time code",
     ),
 )
 async def request_code(request: Request, body: RequestCodeBody) -> CodeSentResponse:
@@ -94,7 +94,7 @@ async def redeem_code(request: Request, body: RedeemCodeBody) -> LoginResponse:
         *_OF_LOGIN,
         touches=("sessions.read", "sessions.rotate", "sessions.revoke", "users.confirm", *_KEYS),
         is_open=True,
-        summary="New tokens for a session",
+        summary="Refresh the tokens of a session",
     ),
 )
 async def refresh_session(request: Request, body: RefreshBody, key: RetryKey = None) -> TokensResponse:
@@ -114,7 +114,7 @@ SessionInPath = Annotated[
         "list_sessions",
         Code.USER_NOT_FOUND,
         touches=("sessions.list", "users.read"),
-        summary="Where one is logged in",
+        summary="List your sessions",
     ),
 )
 async def list_sessions(call: AsUser) -> SessionsResponse:
@@ -129,7 +129,7 @@ async def list_sessions(call: AsUser) -> SessionsResponse:
         Code.OUTCOME_UNKNOWN,
         touches=("sessions.revoke",),
         status_code=204,
-        summary="Log one device out",
+        summary="End a session",
     ),
 )
 async def end_session(call: AsUser, session: SessionInPath) -> None:
@@ -145,7 +145,7 @@ async def end_session(call: AsUser, session: SessionInPath) -> None:
         Code.OUTCOME_UNKNOWN,
         touches=("users.end_sessions", "users.confirm", "sessions.list", "sessions.revoke_many"),
         status_code=204,
-        summary="Log all devices out",
+        summary="End all sessions",
     ),
 )
 async def end_sessions(call: AsUser) -> None:

@@ -115,7 +115,7 @@ async def send_message(
             *_KEYS,
         ),
         response_model=HistoryResponse,
-        summary="Read a chat",
+        summary="List messages",
     ),
 )
 async def list_messages(call: AsUser, chat: ChatInPath, asked: Annotated[HistoryParams, Query()]) -> Response:
@@ -143,7 +143,7 @@ async def _page(call: UserRequest, chat: ChatKey, asked: HistoryParams) -> Histo
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
         response_model=EntryResponse,
-        summary="One message by its id",
+        summary="Get a message",
     ),
 )
 async def get_message(call: AsUser, message: MessageInPath) -> Response:
@@ -156,14 +156,14 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
 @router.get(
     "/messages/{message}/status",
     **route_options(
-        "get_status",
+        "get_message_status",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
-        summary="Who got a message, and who has read it",
+        summary="Get the delivery status of a message",
     ),
 )
-async def get_status(call: AsUser, message: MessageInPath) -> MessageStatusResponse:
+async def get_message_status(call: AsUser, message: MessageInPath) -> MessageStatusResponse:
     chat, sequence = _place(call, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
@@ -210,7 +210,9 @@ async def redact_message(
 
 @router.put(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("react", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="React to a message"),
+    **route_options(
+        "add_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="React to a message"
+    ),
 )
 async def add_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
@@ -221,7 +223,9 @@ async def add_reaction(
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("unreact", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Take a reaction back"),
+    **route_options(
+        "remove_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"
+    ),
 )
 async def remove_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None

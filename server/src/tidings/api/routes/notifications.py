@@ -49,7 +49,7 @@ _NOT_MODIFIED = 304
         Code.DECRYPTION_FAILED,
         Code.WRITE_CONFLICT,
         touches=(*_COUNTS, "inbox.read_rows", "inbox.read_content", "tenants.list_data_keys"),
-        summary="One's notifications",
+        summary="List notifications",
     ),
 )
 async def list_notifications(
@@ -75,7 +75,7 @@ _COUNTING = route_options(
     Code.WRITE_CONFLICT,
     touches=_COUNTS,
     response_model=CountsResponse,
-    summary="What is unread",
+    summary="Get unread counts",
 )
 _COUNTING["responses"][_NOT_MODIFIED] = {"description": "Nothing changed since the answer with this `ETag`."}
 
@@ -98,10 +98,10 @@ async def count_notifications(
 @router.post(
     "/inboxes/{inbox}/read",
     **route_options(
-        "read_notifications",
+        "mark_notifications_read",
         *_OF_MARKS,
         touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
-        summary="Mark notifications read",
+        summary="Mark notifications as read",
     ),
 )
 async def mark_notifications_read(
@@ -124,7 +124,7 @@ async def mark_notifications_read(
 @router.post(
     "/inboxes/{inbox}/unread",
     **route_options(
-        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications unread again"
+        "mark_notifications_unread", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"
     ),
 )
 async def mark_notifications_unread(
@@ -137,13 +137,13 @@ async def mark_notifications_unread(
 @router.post(
     "/inboxes/{inbox}/seen",
     **route_options(
-        "see_notifications",
+        "mark_notifications_seen",
         _UNKNOWN,
         _AHEAD,
         Code.OUTCOME_UNKNOWN,
         Code.WRITE_CONFLICT,
         touches=(*_COUNTS, "inbox.mark_all", *STATES),
-        summary="One has looked at the inbox",
+        summary="Mark the inbox as seen",
     ),
 )
 async def mark_notifications_seen(
@@ -156,9 +156,7 @@ async def mark_notifications_seen(
 
 @router.post(
     "/inboxes/{inbox}/archive",
-    **route_options(
-        "archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Put notifications into the archive"
-    ),
+    **route_options("archive_notifications", *_OF_MARKS, touches=_MARKS, summary="Archive notifications"),
 )
 async def archive_notifications(
     call: AsUser, inbox: InboxInPath, body: NotificationIdsBody, response: Response, at_least: AtLeast = 0
@@ -171,7 +169,7 @@ async def archive_notifications(
 @router.post(
     "/inboxes/{inbox}/restore",
     **route_options(
-        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Take notifications out of the archive"
+        "restore_notifications", *_OF_MARKS, touches=_MARKS, summary="Restore archived notifications"
     ),
 )
 async def restore_notifications(

@@ -45,7 +45,12 @@ async def get_me(call: AsUser) -> UserResponse:
 @router.patch(
     "/me",
     **route_options(
-        "change_me", *OF_BODIES, _UNKNOWN, _UNSURE, touches=("users.update",), summary="Change one's profile"
+        "update_me",
+        *OF_BODIES,
+        _UNKNOWN,
+        _UNSURE,
+        touches=("users.update",),
+        summary="Update your own profile",
     ),
 )
 async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
@@ -57,7 +62,7 @@ async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
 
 @router.get(
     "/users/{user}",
-    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Somebody's profile"),
+    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Get a user's profile"),
 )
 async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
     found = await call.edge.services.users.read(call.tenant, user)
@@ -69,7 +74,7 @@ async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
     **route_options(
         "get_presence",
         touches=("chat_list.read", "users.confirm_many", "chats.find_blocks"),
-        summary="Whether somebody is there",
+        summary="Get a user's presence",
     ),
 )
 async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
@@ -83,7 +88,7 @@ async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
 
 @router.get(
     "/users",
-    **route_options("list_users", touches=("users.read_many",), summary="The profiles of these users"),
+    **route_options("list_users", touches=("users.read_many",), summary="Get the profiles of several users"),
 )
 async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Query()]) -> UsersResponse:
     found = await call.edge.services.users.read_many(call.tenant, list(dict.fromkeys(asked.ids)))
@@ -101,7 +106,7 @@ async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Quer
         _UNSURE,
         touches=("users.create", "users.create_with_phone"),
         status_code=201,
-        summary="Make a user (server)",
+        summary="Create a user (server)",
     ),
 )
 async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse:
@@ -141,12 +146,12 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
 @router.patch(
     "/users/{user}",
     **route_options(
-        "change_user",
+        "update_user",
         *OF_BODIES,
         _UNKNOWN,
         _UNSURE,
         touches=("users.update",),
-        summary="Change a user's profile (server)",
+        summary="Update a user's profile (server)",
     ),
 )
 async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfileBody) -> UserResponse:
@@ -163,7 +168,7 @@ async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfile
         "list_directory",
         Code.CURSOR_INVALID,
         touches=("users.list_directory", "users.read_many"),
-        summary="All users of the tenant, page by page (server)",
+        summary="List the tenant's users (server)",
     ),
 )
 async def list_directory(
@@ -207,7 +212,7 @@ async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
         _UNSURE,
         touches=("users.suspend",),
         status_code=204,
-        summary="Let a suspended user in again (server)",
+        summary="Unsuspend a user (server)",
     ),
 )
 async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
@@ -221,7 +226,7 @@ async def unsuspend_user(call: AsUsersServer, user: UserInPath) -> None:
         "list_user_sessions",
         _UNKNOWN,
         touches=("sessions.list", "users.read"),
-        summary="Where a user is logged in (server)",
+        summary="List a user's sessions (server)",
     ),
 )
 async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsResponse:
@@ -238,7 +243,7 @@ async def list_user_sessions(call: AsUsersServer, user: UserInPath) -> SessionsR
         _UNSURE,
         touches=("users.end_sessions", "users.confirm", "sessions.list", "sessions.revoke_many"),
         status_code=204,
-        summary="Log a user out everywhere (server)",
+        summary="End all sessions of a user (server)",
     ),
 )
 async def end_user_sessions(call: AsUsersServer, user: UserInPath) -> None:

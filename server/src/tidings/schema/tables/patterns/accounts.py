@@ -247,7 +247,7 @@ RAISE_EPOCH = put(
     "tenants.raise_epoch",
     TENANTS,
     "_system, installation, if epoch = n and phase = p, or absent",
-    "`tidings restored`: a new epoch begins, or the restore is finished.",
+    "`tidings restore finish`: a new epoch begins, or the restore is finished.",
 )
 
 TAKE_LEASE = update(

@@ -1,4 +1,4 @@
-"""`tidings restored`: after a backup was put back, before anything starts."""
+"""`tidings restore finish`: after a backup was put back, before anything starts."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -41,7 +41,12 @@ class _Moment(click.ParamType[str]):
         return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
-@click.command(name="restored")
+@click.group(name="restore")
+def group() -> None:
+    """Finish a restore from a backup, or a failover."""
+
+
+@group.command()
 @click.option(
     "--to", "moment", required=True, type=_Moment(), help="When the copy was taken: 2026-11-15T09:30Z."
 )
@@ -59,7 +64,7 @@ class _Moment(click.ParamType[str]):
     is_flag=True,
     help="Go on although other regions have replicas: their processes were denied every write by IAM.",
 )
-def group(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
+def finish(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
     """Finish a restore or a failover: raise the epoch and empty what knows of the time that is gone.
 
     Run it when the tables stand and before anything starts. It may be repeated: interrupted, it is done anew; done
